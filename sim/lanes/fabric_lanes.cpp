@@ -26,9 +26,6 @@
 #include "Vnode_link_lanes.h"
 #include "Vswitch_common.h"
 #include "Vswitch_common_schedule.h"
-#include "Vswitch_port.h"
-#include "Vswitch_port___024root.h"
-#include "Vswitch_port_lanes.h"
 
 #include "fabric_of.h"
 #include "start.h"
@@ -48,7 +45,8 @@ struct device {
     Vswitch_common common{&context, "common"};
     std::unique_ptr<node_block> nodes[node_block::COUNT];
     std::unique_ptr<Vnode_link_lanes> links{new Vnode_link_lanes};
-    std::unique_ptr<Vswitch_port_lanes> ports{new Vswitch_port_lanes};
+    switch_ports ports{context};
+    switch_ports::control told{}; // the ports
     bool resetting = false;
     bool answered = false;                                          // by a node, in the last cycle
     bool nodes_idle = false;                                        // all of them
@@ -72,8 +70,6 @@ struct device {
             nodes[b]->set(applied); // they begin at random, inputs too
         }
         begin<Vnode_link>(context, "link", *links, 0, [](Vnode_link &, unsigned) {});
-        begin<Vswitch_port>(context, "port", *ports, 0,
-                            [](Vswitch_port &p, unsigned g) { p.port_i = g; });
         bus.eval();
         common.eval();
         for (unsigned b = 0; b < node_block::COUNT; b++)
@@ -94,7 +90,8 @@ struct device {
         resetting = on;
         bus.rst_ni = !on;
         common.rst_ni = !on;
-        links->rst_ni = ports->rst_ni = lanes_of(on ? 0 : EVERY);
+        links->rst_ni = lanes_of(on ? 0 : EVERY);
+        ports.reset(on ? 0 : EVERY);
     }
 
     // Accesses to the nodes' registers, when they have changed
@@ -167,18 +164,17 @@ struct device {
     void connect()
     {
         Vnode_link_lanes &l = *links;
-        Vswitch_port_lanes &p = *ports;
-        p.go_i = bus.go_o;
-        p.sweep_i = bus.sweep_o;
-        p.epoch_i = bus.epoch_o;
-        p.emap_i = bus.emap_o;
-        wire(p.groups_i, bus.groups_o);
+        told.go = bus.go_o;
+        told.sweep = bus.sweep_o;
+        told.epoch = bus.epoch_o;
+        told.emap = bus.emap_o;
+        told.groups = bus.groups_o;
         l.latency_i = bus.latency_o;
-        wire(p.up_i, l.up_rx_o);
-        wire(p.dn_crd_i, l.dn_tx_crd_o);
-        wire(p.quiet_i, l.quiet_o);
-        p.enable_i = lanes_of(gpus_of(bus.enable_o));
-        p.disable_i = lanes_of(gpus_of(bus.disable_o));
+        to_ports(ports, &switch_ports::ends::up_i, l.up_rx_o);
+        to_ports(ports, &switch_ports::ends::dn_crd_i, l.dn_tx_crd_o);
+        to_ports(ports, &switch_ports::ends::quiet_i, l.quiet_o);
+        told.enable = gpus_of(bus.enable_o);
+        told.disable = gpus_of(bus.disable_o);
     }
 
     // Masks of the ports, when they have changed
@@ -188,47 +184,46 @@ struct device {
             return;
         partition = bus.partition_o;
         for (unsigned g = 0; g < GPUS; g++)
-            put_gpus(ports->partition_i, g, row_of(partition, g));
+            put_gpus(ports.end_of(g).partition_i, switch_ports::lane_of(g), row_of(partition, g));
     }
 
     // What the ports share, and the ports
     void switches()
     {
-        Vswitch_port_lanes &p = *ports;
         common.go_i = bus.go_o;
         common.run_i = bus.run_o;
         common.ctl_i = bus.ctl_o;
-        wire(common.err_i, p.err_o);
+        wire(common.err_i, &switch_ports::ends::err_o, ports);
         Vswitch_common_schedule::inputs(common.rootp);
 
-        wire(p.common_i, common.common_o);
-        p.hold_i = lanes_of(gpus_of(common.hold_o));
-        p.cnt_read_i = lanes_of(gpus_of(common.cnt_read_o));
-        p.err_take_i = lanes_of(gpus_of(common.err_take_o));
-        p.mon_read_i = lanes_of(gpus_of(common.mon_read_o));
+        told.common = common.common_o;
+        told.hold = gpus_of(common.hold_o);
+        told.cnt_read = gpus_of(common.cnt_read_o);
+        told.err_take = gpus_of(common.err_take_o);
+        told.mon_read = gpus_of(common.mon_read_o);
         partitions();
-        p.inputs();
+        ports.inputs(told);
 
-        wire(common.cnt_i, p.cnt_o);
+        wire(common.cnt_i, &switch_ports::ends::cnt_o, ports);
         if (bundle::take(bus.ctl_o, bundle::switch_ctl::mon_read))
-            wire(common.mon_data_i, p.mon_data_o);
+            wire(common.mon_data_i, &switch_ports::ends::mon_data_o, ports);
     }
 
     // What follows the ports: credits, and the registers of the fabric
     void conclude()
     {
         Vnode_link_lanes &l = *links;
-        const Vswitch_port_lanes &p = *ports;
-        wire(l.up_rx_crd_i, p.up_crd_o);
-        wire(l.dn_tx_i, p.dn_o);
-        wire(l.flush_i, p.flush_o);
+        const switch_ports::state at = ports.now();
+        of_ports(l.up_rx_crd_i, ports, &switch_ports::ends::up_crd_o);
+        of_ports(l.dn_tx_i, ports, &switch_ports::ends::dn_o);
+        of_ports(l.flush_i, ports, &switch_ports::ends::flush_o);
 
         put_gpus(bus.node_reset_i, set_of(l.node_reset_o));
-        bus.switch_idle_i = set_of(p.idle_o) == EVERY;
+        bus.switch_idle_i = (at.idle & EVERY) == EVERY;
         bus.links_idle_i = set_of(l.quiet_o) == EVERY;
         bus.all_idle_i = nodes_idle && bus.switch_idle_i && bus.links_idle_i;
-        put_gpus(bus.down_i, set_of(p.down_o));
-        bus.sweep_busy_i = bus.sweep_busy_i || set_of(p.sweep_busy_o) != 0;
+        put_gpus(bus.down_i, at.down & EVERY);
+        bus.sweep_busy_i = bus.sweep_busy_i || (at.sweep_busy & EVERY) != 0;
         bus.sw_err_i = common.err_o;
         bus.sw_err_port_i = common.err_port_o;
         bus.cnt_data_i = common.cnt_data_o;
@@ -258,7 +253,7 @@ struct device {
         Vswitch_common_schedule::inputs(common.rootp);
         for (auto run : Vswitch_common_schedule::edge)
             run(common.rootp);
-        ports->edge();
+        ports.edge();
         links->inputs();
         links->edge();
     }

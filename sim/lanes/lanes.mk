@@ -11,7 +11,9 @@ LANES_PARTS := node node_link switch_port
 SCHEDULE_PY := sim/lanes/schedule.py $(wildcard sim/lanes/translate/*.py)
 LANES_PY := sim/lanes/lanes.py $(wildcard sim/lanes/translate/*.py)
 # around them, besides the shim
-IN_LANES := $(addprefix sim/lanes/,fabric_lanes.cpp wires.h lanes.h begin.h beside.h nodes.h nodes.cpp)
+LANES_H := sim/lanes/lanes.h sim/lanes/ring.h
+IN_LANES := $(LANES_H) $(addprefix sim/lanes/,fabric_lanes.cpp wires.h begin.h beside.h block.h gpu_set.h nodes.h \
+    nodes.cpp ports.h ports.cpp)
 part_file = $(filter %/$(1).sv,$(RTL_FILES))
 
 # of lanes
@@ -48,10 +50,12 @@ translate_part = $(PY) $(if $(filter $(ONE_PARTS),$(1)),sim/lanes/schedule.py,si
 if_tools = ! grep -q '^why ' $(TOOLS)
 unless_lanes = ! grep -qx lanes $(B)/model/$(1)/backend
 
-# how many copies of a part are evaluated at once: part, N
-copies = $(if $(filter node,$(1)),$(call nodes_of,$(2)),$(2))
-# as node_block::MOST of sim/lanes/nodes.h
-nodes_of = $(if $(filter 1 2 3 4 5 6 7,$(1)),$(1),8)
+# how many copies of a part are in a block: part, N
+copies = $(call $(1)_of,$(2))
+# as node_block::MOST of sim/lanes/nodes.h, and as switch_ports::MOST of sim/lanes/ports.h
+node_of = $(if $(filter 1 2 3 4 5 6 7,$(1)),$(1),8)
+switch_port_of = $(if $(filter $(wordlist 1,15,$(SIZES)),$(1)),$(1),16)
+node_link_of = $(1)
 
 # lanes_part_rules: configuration, N, F, small, part. What a part is refused for is in its folder's file `refused`.
 define lanes_part_rules
@@ -79,12 +83,12 @@ $(B)/model/$(1)/$(5)/translated: $(B)/model/$(1)/$(5)/V$(5).mk \
 	    }; touch $$@
 
 $(if $(filter $(LANES_PARTS),$(5)),$(B)/model/$(1)/$(5)/V$(5)_lanes.a: $(B)/model/$(1)/$(5)/translated \
-    sim/lanes/lanes.h | $(B)/model/$(1)/backend
+    $(LANES_H) | $(B)/model/$(1)/backend
 	@rm -f $$@
 	@$(unless_lanes) || $(call say_now,CXX,$(5)$(comma) N=$(2) F=$(3)$(comma) a lane each (half a minute or more))
-	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5)_lanes.mk CXX=$(MODEL_CXX) HEADERS=$(CURDIR)/sim/lanes/lanes.h \
+	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5)_lanes.mk CXX=$(MODEL_CXX) HEADERS="$(LANES_H:%=$(CURDIR)/%)" \
 	    CXXFLAGS="-std=c++17 $(call model_opt,$(1),$(LANES_OPT),-O1) -march=$(MODEL_ARCH) -w -fPIC $(VINC) \
-	    -I$(CURDIR)/sim/lanes -DMW_COPIES=$(call copies,$(5),$(2))"
+	    -I$(CURDIR)/sim/lanes -DMW_COPIES=$(call copies,$(5),$(2)) -DMW_RING=$(2)"
 
 $(B)/model/$(1)/$(5)/V$(5)__ALL.a: $(B)/model/$(1)/$(5)/V$(5).mk | $(B)/model/$(1)/backend
 	@rm -f $$@
@@ -104,6 +108,9 @@ shim_cxx = $(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-co
     -fvisibility=hidden $(VINC) -DMW_SIM_WATCH=1 -DMW_SIM_TRACE=0 \
     -DVM_TRACE=0 -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(4) \
     $(foreach p,$(ONE_PARTS) $(LANES_PARTS),-I$(B)/model/$(1)/$(p)) -Isim -Isim/lanes -I$(GEN)
+# the blocks of a part: ..., file, part
+block_cxx = $(call shim_cxx,$(1),$(2),$(3),$(4)) -DMW_COPIES=$(call copies,$(6),$(2)) -DMW_RING=$(2) -c -o $(4)/$(5).o \
+    sim/lanes/$(5).cpp
 # lanes_rules: configuration, N, F, small
 define lanes_rules
 $(call flags_rule,$(B)/model/$(1),$(LANES_VFLAGS) $(call settings_of,$(2),$(3),$(4)); \
@@ -132,11 +139,12 @@ $(B)/model/$(1)/libmwsim.so: \
 	$$(Q)! $(unless_lanes) || cmp -s $(B)/model/$(1)-plain/libmwsim.so $$@ \
 	    || cp $(B)/model/$(1)-plain/libmwsim.so $$@
 	@$(unless_lanes) || $(call say_now,LINK,$$@)
-	$$(Q)$(unless_lanes) || { $(PY) sim/watch.py lanes $(2) $$(@D) >$$(@D)/watched.h && $(PY) sim/watch.py nodes $(2) \
-	    $$(@D) >$$(@D)/watched_nodes.h; }
-	$$(Q)$(unless_lanes) || $(call shim_cxx,$(1),$(2),$(3),$$(@D)) -DMW_COPIES=$(call nodes_of,$(2)) -c -o $$(@D)/nodes.o \
-	    sim/lanes/nodes.cpp
+	$$(Q)$(unless_lanes) || { $(PY) sim/watch.py lanes $(2) $$(@D) >$$(@D)/watched.h && for k in nodes ports; do \
+	    $(PY) sim/watch.py $$$$k $$(@D) >$$(@D)/watched_$$$$k.h || exit 1; done; }
+	$$(Q)$(unless_lanes) || $(call block_cxx,$(1),$(2),$(3),$$(@D),nodes,node)
+	$$(Q)$(unless_lanes) || $(call block_cxx,$(1),$(2),$(3),$$(@D),ports,switch_port)
 	$$(Q)$(unless_lanes) || $(call shim_cxx,$(1),$(2),$(3),$$(@D)) -DMW_COPIES=$(2) \
 	    -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp sim/lanes/fabric_lanes.cpp $$(@D)/nodes.o \
+	    $$(@D)/ports.o \
 	    $(B)/model/$(1)/note.S $$(filter %.a,$$^) -lpthread
 endef

@@ -4,6 +4,7 @@
 #include "Vnode___024root.h"
 #include "Vnode_lanes.h"
 #include "begin.h"
+#include "block.h"
 #include "watched_nodes.h"
 
 #include <cstring>
@@ -22,23 +23,6 @@ template <typename Lanes, typename Rows> void put(Lanes &to, const Rows &from)
     static_assert(sizeof to == sizeof from.row, "the same words");
     memcpy(&to, from.row, sizeof to);
 }
-
-// The same value in all lanes
-template <typename Lanes> void all(Lanes &to, uint64_t value)
-{
-    to = static_cast<std::remove_reference_t<decltype(to[0] + 0)>>(value);
-}
-
-template <typename Lanes, std::size_t Words> void all(Lanes &to, const VlWide<Words> &value)
-{
-    for (unsigned w = 0; w < Words; w++)
-        to[w] = value[w];
-}
-
-uint32_t set_of(lanes::U bits)
-{
-    return lanes::set_of(lanes::nz(bits));
-}
 } // namespace
 
 node_block::node_block(random_context &context, unsigned start)
@@ -52,7 +36,7 @@ node_block::~node_block() = default;
 void node_block::set(const control &c)
 {
     Vnode_lanes &n = *nodes;
-    n.rst_ni = (lanes::U) static_cast<uint32_t>(c.running >> first) >> lanes::NUMBER & 1U;
+    n.rst_ni = lanes_of(static_cast<uint32_t>(c.running >> first));
     all(n.go_i, c.go);
     all(n.run_i, c.run);
     all(n.sweep_i, c.sweep);
@@ -73,8 +57,8 @@ void node_block::edge(const std::unique_ptr<node_block> (&blocks)[COUNT],
         Vnode_lanes &n = *(all[b] = blocks[b]->nodes.get());
         put(n.dn_i, in[b].dn);
         put(n.up_crd_i, in[b].up_crd);
-        n.inputs();
     }
+    Vnode_lanes::inputs(all, COUNT);
     Vnode_lanes::edge(all, COUNT);
     for (unsigned b = 0; b < COUNT; b++)
         blocks[b]->post(out[b]);

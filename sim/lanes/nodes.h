@@ -6,6 +6,7 @@
 // between the two lie arrays.
 #pragma once
 
+#include "gpu_set.h"
 #include "start.h"
 
 #include "Vnode.h"
@@ -16,10 +17,6 @@
 #include <type_traits>
 
 struct Vnode_lanes;
-
-// GPUs of the device: bit g, GPU g
-using gpu_set = std::conditional_t<MW_SIM_N <= 32, uint32_t,
-                                   std::conditional_t<MW_SIM_N <= 64, uint64_t, unsigned __int128>>;
 
 class node_block {
   public:

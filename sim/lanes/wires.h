@@ -5,50 +5,22 @@
 
 #include "lanes.h"
 #include "nodes.h"
+#include "ports.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-// A wire from all lanes to all
-template <typename T> void wire(T &to, const T &from)
-{
-    to = from;
-}
-template <typename T, std::size_t Words> void wire(T (&to)[Words], const T (&from)[Words])
-{
-    for (unsigned w = 0; w < Words; w++)
-        to[w] = from[w];
-}
-
-// ... from one place to all
-template <typename Vectors, typename Word>
-std::enable_if_t<std::is_integral_v<Word>> wire(Vectors &to, Word from)
-{
-    to = from;
-}
-template <std::size_t Words> void wire(lanes::U (&to)[Words], const VlWide<Words> &from)
-{
-    for (unsigned w = 0; w < Words; w++)
-        to[w] = from[w];
-}
-
-// ... and between the lanes and an array with an element for each
-template <typename Vector, typename Word>
-void wire(Vector &to, const VlUnpacked<Word, MW_SIM_N> &from)
+// A wire from the switch's ports to an array with an element for each
+template <typename Word, typename Words>
+void wire(VlUnpacked<Word, MW_SIM_N> &to, Words switch_ports::ends::*from, switch_ports &ports)
 {
     for (unsigned g = 0; g < MW_SIM_N; g++)
-        to[g] = from[g];
-}
-template <typename Vector, typename Word>
-void wire(VlUnpacked<Word, MW_SIM_N> &to, const Vector &from)
-{
-    for (unsigned g = 0; g < MW_SIM_N; g++)
-        to[g] = static_cast<Word>(from[g]);
+        to[g] = static_cast<Word>((ports.end_of(g).*from).at[switch_ports::lane_of(g)]);
 }
 
-// ... and between the lanes and those of a block of nodes
+// ... between all lanes and those of a block of nodes
 template <typename Vectors, typename Rows>
 void to_block(Rows &to, const Vectors &from, unsigned block)
 {
@@ -64,6 +36,28 @@ void of_block(Vectors &to, const Rows &from, unsigned block)
     static_assert(sizeof to / ALL == sizeof from.row / LANES, "the same words");
     for (unsigned w = 0; w < sizeof from.row / LANES; w++)
         memcpy(reinterpret_cast<char *>(&to) + w * ALL + block * LANES, from.row[w], LANES);
+}
+
+// ... and of the blocks of switch ports
+template <typename Vectors, typename Words>
+void to_ports(switch_ports &ports, Words switch_ports::ends::*to, const Vectors &from)
+{
+    constexpr std::size_t ONE = sizeof(typename Words::word), LANES = switch_ports::LANES * ONE;
+    static_assert(sizeof from == Words::WORDS * lanes::L * ONE, "the same words");
+    for (unsigned b = 0; b < switch_ports::COUNT; b++)
+        for (unsigned w = 0; w < Words::WORDS; w++)
+            memcpy((ports.end[b].*to).at + w * switch_ports::LANES,
+                   reinterpret_cast<const char *>(&from) + w * lanes::L * ONE + b * LANES, LANES);
+}
+template <typename Vectors, typename Words>
+void of_ports(Vectors &to, const switch_ports &ports, Words switch_ports::ends::*from)
+{
+    constexpr std::size_t ONE = sizeof(typename Words::word), LANES = switch_ports::LANES * ONE;
+    static_assert(sizeof to == Words::WORDS * lanes::L * ONE, "the same words");
+    for (unsigned b = 0; b < switch_ports::COUNT; b++)
+        for (unsigned w = 0; w < Words::WORDS; w++)
+            memcpy(reinterpret_cast<char *>(&to) + w * lanes::L * ONE + b * LANES,
+                   (ports.end[b].*from).at + w * switch_ports::LANES, LANES);
 }
 
 constexpr unsigned SET_BITS = 8 * sizeof(gpu_set);
@@ -104,15 +98,11 @@ template <std::size_t Words> void put_gpus(VlWide<Words> &port, gpu_set set)
     memcpy(&port, &set, sizeof port);
 }
 
-// ... in one lane
-template <typename Vector> void put_gpus(Vector &port, unsigned lane, gpu_set set)
+// ... of one switch port
+template <typename Words> void put_gpus(const Words &port, unsigned lane, gpu_set set)
 {
-    port[lane] = static_cast<std::remove_reference_t<decltype(port[0] + 0)>>(set);
-}
-template <std::size_t Words> void put_gpus(lanes::U (&port)[Words], unsigned lane, gpu_set set)
-{
-    for (unsigned w = 0; w < Words; w++)
-        port[w][lane] = static_cast<uint32_t>(set >> 32 * w);
+    for (unsigned w = 0; w < Words::WORDS; w++)
+        port.at[w * switch_ports::LANES + lane] = static_cast<typename Words::word>(set >> 32 * w);
 }
 
 // Row `row` of a packed matrix with MW_SIM_N columns

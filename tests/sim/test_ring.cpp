@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wires between copies (sim/lanes/lanes.py --ring): MW_COPIES copies of tests/sim/ring_sample.sv
-// as lanes of one model against six models of Verilator's own that are wired by hand and
-// evaluated until nothing changes. Registers and outputs in every cycle, under random inputs.
-// MW_SEED repeats a run.
+// Wires between copies (sim/lanes/lanes.py --ring): MW_RING copies of tests/sim/ring_sample.sv
+// as lanes, in blocks of MW_COPIES, against as many models of Verilator's own that are wired by
+// hand and evaluated until nothing changes. Registers and outputs in every cycle, under random
+// inputs. MW_SEED repeats a run.
 #include "Vring_sample.h"
 #include "Vring_sample___024root.h"
 #include "Vring_sample_lanes.h"
@@ -26,7 +26,7 @@ extern "C" {
 }
 
 namespace {
-constexpr unsigned N = MW_COPIES, OTHERS = N - 1, STEPS = 3;
+constexpr unsigned N = MW_RING, BLOCKS = (N + MW_COPIES - 1) / MW_COPIES, OTHERS = N - 1, STEPS = 3;
 uint64_t seed;
 
 // Bit `at` of a port, of any width
@@ -89,11 +89,16 @@ void wired_copies_agree(void **)
     VerilatedContext context;
     std::mt19937_64 random(seed);
     std::vector<std::unique_ptr<Vring_sample>> plain;
-    std::unique_ptr<Vring_sample_lanes> lanes{new Vring_sample_lanes};
+    std::vector<std::unique_ptr<Vring_sample_lanes>> blocks;
+    Vring_sample_lanes *lanes[BLOCKS];
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        blocks.push_back(std::make_unique<Vring_sample_lanes>());
+        lanes[b] = blocks[b].get();
+    }
     for (unsigned i = 0; i < N; i++) {
         plain.push_back(std::make_unique<Vring_sample>(&context));
         plain[i]->eval();
-        lanes->load(i, *plain[i]->rootp);
+        lanes[i / MW_COPIES]->load(i % MW_COPIES, *plain[i]->rootp);
     }
     for (unsigned cycle = 0; cycle < 120000 / N; cycle++) {
         bool rst_n = cycle >= 4 && random() % 256 != 0;
@@ -101,21 +106,23 @@ void wired_copies_agree(void **)
             uint32_t a = static_cast<uint32_t>(random());
             plain[i]->rst_ni = rst_n;
             plain[i]->a_i = a;
-            lanes->rst_ni[i] = rst_n;
-            lanes->a_i[i] = a;
+            lanes[i / MW_COPIES]->rst_ni[i % MW_COPIES] = rst_n;
+            lanes[i / MW_COPIES]->a_i[i % MW_COPIES] = a;
         }
         for (unsigned step = 0; step < STEPS + 1; step++) {
             wire(plain);
             for (auto &p : plain)
                 p->eval();
         }
-        lanes->inputs();
+        Vring_sample_lanes::inputs(lanes, BLOCKS);
         for (unsigned i = 0; i < N; i++) {
             const Vring_sample &p = *plain[i];
-            same(lanes->mixed_o, i, p.mixed_o);
-            assert_int_equal(lanes->long_o[i], p.long_o);
-            assert_int_equal(lanes->last_o[i], p.last_o);
-            assert_int_equal(lanes->sum_o[i], p.sum_o);
+            const Vring_sample_lanes &v = *lanes[i / MW_COPIES];
+            const unsigned lane = i % MW_COPIES;
+            same(v.mixed_o, lane, p.mixed_o);
+            assert_int_equal(v.long_o[lane], p.long_o);
+            assert_int_equal(v.last_o[lane], p.last_o);
+            assert_int_equal(v.sum_o[lane], p.sum_o);
         }
         for (auto &p : plain) {
             p->clk_i = 1;
@@ -123,14 +130,16 @@ void wired_copies_agree(void **)
             p->clk_i = 0;
             p->eval();
         }
-        lanes->edge();
+        Vring_sample_lanes::edge(lanes, BLOCKS);
         for (unsigned i = 0; i < N; i++) {
             const Vring_sample &p = *plain[i];
-            same(lanes->set_o, i, p.set_o);
-            assert_int_equal(lanes->bit_o[i], p.bit_o);
-            assert_int_equal(lanes->out_o[i], p.out_o);
+            const Vring_sample_lanes &v = *lanes[i / MW_COPIES];
+            const unsigned lane = i % MW_COPIES;
+            same(v.set_o, lane, p.set_o);
+            assert_int_equal(v.bit_o[lane], p.bit_o);
+            assert_int_equal(v.out_o[lane], p.out_o);
             for (unsigned w = 0; w < 3; w++)
-                assert_int_equal(lanes->wide_o[w][i], p.wide_o[w]);
+                assert_int_equal(v.wide_o[w][lane], p.wide_o[w]);
         }
     }
 }

@@ -5,7 +5,7 @@ LANES := $(B)/tests/sim/lanes
 RING := $(B)/tests/sim/ring
 LANES_FLAGS := -std=c++17 -O1 -g -march=$(MODEL_ARCH) -fPIC $(VINC) -I$(CURDIR)/sim/lanes
 
-# lanes_rules: folder, sample, test, copies, what sim/lanes/lanes.py and Verilator get besides
+# lanes_rules: folder, sample, test, copies, what sim/lanes/lanes.py and Verilator get besides, copies of a block
 define lanes_rules
 $(1)/V$(2).mk: tests/sim/$(2).sv | $(B)/.setup
 	@mkdir -p $$(@D)
@@ -14,22 +14,20 @@ $(1)/V$(2).mk: tests/sim/$(2).sv | $(B)/.setup
 	    --noassert $(VWARN) $(6) $$< --Mdir $$(@D)
 	@touch $$@
 
-$(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk $(LANES_PY) sim/lanes/lanes.h $(B)/verilated/plain.a
+$(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk $(LANES_PY) $(LANES_H) $(B)/verilated/plain.a
 	$$(call say,CXX,$$<)
 	$$(Q)$$(PY) sim/lanes/lanes.py $(2) $(1) $(5)
 	$$(Q)$$(MAKE) -s -C $(1) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS="-w -fPIC"
-	$$(Q)$$(MAKE) -s -C $(1) -f V$(2)_lanes.mk CXX=$(MODEL_CXX) HEADERS=$(CURDIR)/sim/lanes/lanes.h \
-	    CXXFLAGS="$(LANES_FLAGS) -DMW_COPIES=$(4) -w"
-	$$(Q)$(MODEL_CXX) $(LANES_FLAGS) -DMW_COPIES=$(4) -I$(1) $(WARN) -Wno-psabi -o $$@ $$< $(1)/V$(2)_lanes.a \
-	    $(1)/V$(2)__ALL.a $(B)/verilated/plain.a -lcmocka -lpthread
+	$$(Q)$$(MAKE) -s -C $(1) -f V$(2)_lanes.mk CXX=$(MODEL_CXX) HEADERS="$(LANES_H:%=$(CURDIR)/%)" \
+	    CXXFLAGS="$(LANES_FLAGS) -DMW_COPIES=$(or $(7),$(4)) -DMW_RING=$(4) -w"
+	$$(Q)$(MODEL_CXX) $(LANES_FLAGS) -DMW_COPIES=$(or $(7),$(4)) -DMW_RING=$(4) -I$(1) $(WARN) -Wno-psabi -o $$@ \
+	    $$< $(1)/V$(2)_lanes.a $(1)/V$(2)__ALL.a $(B)/verilated/plain.a -lcmocka -lpthread
 endef
 $(eval $(call lanes_rules,$(LANES),lanes_sample,test_lanes,5))
 $(eval $(call lanes_rules,$(RING),ring_sample,test_ring,6,--ring))
-# more copies than bits of half a machine word number, and of a whole one; RINGS_LONG in test-all
-RINGS_FAR := 33 72
-RINGS_LONG := 40
-$(foreach n,$(RINGS_FAR) $(RINGS_LONG),$(eval \
-    $(call lanes_rules,$(RING)-$(n),ring_sample,test_ring,$(n),--ring,-GN=$(n))))
+# as many copies as bits of a machine word number, and more, in blocks
+RINGS_FAR := 33 40 72
+$(foreach n,$(RINGS_FAR),$(eval $(call lanes_rules,$(RING)-$(n),ring_sample,test_ring,$(n),--ring,-GN=$(n),16)))
 
 # what it does not know it must refuse: a model that left something out would be wrong without a word
 .PHONY: lanes-refuses ring-refuses
@@ -45,7 +43,7 @@ lanes-refuses: $(LANES)/test_lanes
 lanes-endless: $(LANES)/test_lanes
 	$(Q)rm -rf $(LANES)-endless && cp -r $(LANES) $(LANES)-endless && rm $(LANES)-endless/Vlanes_sample_lanes_0.o
 	$(Q)MODEL_CXX=$(MODEL_CXX) $(MAKE) -s -C $(LANES)-endless -f Vlanes_sample_lanes.mk COMPILE_SECONDS=1 \
-	    CXX=$(CURDIR)/tests/sim/endless.sh HEADERS=$(CURDIR)/sim/lanes/lanes.h \
+	    CXX=$(CURDIR)/tests/sim/endless.sh HEADERS="$(LANES_H:%=$(CURDIR)/%)" \
 	    CXXFLAGS="$(LANES_FLAGS) -DMW_COPIES=5 -w" Vlanes_sample_lanes_0.o 2>&1 | grep -q 'so without AVX-512' \
 	    && test -s $(LANES)-endless/Vlanes_sample_lanes_0.o
 
@@ -72,8 +70,6 @@ TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: ma
     --command 'lanes-fallback: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback' \
     --command 'ring: $(RING)/test_ring' $(foreach n,$(RINGS_FAR),--command 'ring_$(n): $(RING)-$(n)/test_ring') \
     --command 'ring-refuses: make ring-refuses'
-LONG_CMDS += $(foreach n,$(RINGS_LONG),--command \
-    'ring_$(n): make $(RING)-$(n)/test_ring && $(RING)-$(n)/test_ring')
 
 # the shim over a model made by hand, whose answers come late
 LATE := $(B)/tests/sim/late/test_late

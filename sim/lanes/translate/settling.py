@@ -16,6 +16,11 @@ def give_ranks(statements, rank):
             reader[v] = max(s.rank, reader.get(v, 0))
 
 
+def each_block(function):
+    """C++ that calls a function for one block of copies after the other"""
+    return f"for (unsigned i = 0; i < count; i++) {function}(*blocks[i]);"
+
+
 class Settling:
     """what follows from inputs, in steps: with a ring, a step for what needs nothing of other copies, one for what
     needs the step before of them, ..."""
@@ -58,22 +63,23 @@ class Settling:
                 if statements:
                     self.bodies.append((r, f"{f.name}_{r}", lines + statements))
 
-    def wire(self, i):
+    def wire(self, top, i):
         """C++ that takes one input of all copies from the outputs of the others"""
-        to, out = self.types[i], self.types[i[:-2] + "_o"]
-        name = f"{i}, {i[:-2]}_o"
+        o = i[:-2] + "_o"
+        to, out = self.types[i], self.types[o]
+        ports = f"(blocks, &{top}_lanes::{i}, &{top}_lanes::{o});"
         if to[0] == "a":
             if leaf(to) != (leaf(out)[0], to[2], leaf(out)[2]):
-                fail(f"{name} are not alike")
-            return f"lanes::ring_each<{leaf(to)[2]}>({i}, {'&' if out[0] in 'uq' else ''}{i[:-2]}_o);"
+                fail(f"{i}, {o} are not alike")
+            return f"lanes::ring_each<{leaf(to)[2]}>{ports}"
         if to == out:
-            return f"lanes::ring_sets<{to[-1]}>({name});"
+            return f"lanes::ring_sets<{to[-1]}>{ports}"
         if out == ("u", 1):
-            return f"lanes::ring_bits({name});"
-        fail(f"{name} are not alike")
+            return f"lanes::ring_bits{ports}"
+        fail(f"{i}, {o} are not alike")
 
-    def calls(self):
-        """C++ of inputs()"""
+    def calls(self, top):
+        """C++ of inputs(), of all blocks"""
         for r in range(self.steps):
-            yield from (self.wire(i) for i, at in self.wires.items() if at == r)
-            yield from (f"{name}(*this);" for at, name, _ in self.bodies if at == r)
+            yield from (self.wire(top, i) for i, at in self.wires.items() if at == r)
+            yield from (each_block(name) for at, name, _ in self.bodies if at == r)
