@@ -536,7 +536,7 @@ struct mw_layer_config {
     bool own_by_adder;
     /// The switch keeps answers of loads at the port of their home, for loads that come later. A
     /// new row replaces the one that was used least recently. No row above kept_bytes stays. GPUs
-    /// leave four store credits of their uplinks unused. MW_ERR_INVALID: without merge_loads.
+    /// leave MW_KEPT_STORES credits of their uplinks unused. MW_ERR_INVALID: without merge_loads.
     /// MW_ERR_CAPACITY: the device keeps none, kept_bytes is 0.
     bool keep_answers;
 };

@@ -242,17 +242,19 @@ module node #(
 
     // ---- registers ----
     logic [3:0] unit_idle;
+    logic load_idle;
     logic [7:0] hub_idle;
     logic [3:0][31:0] stream_reg;
 
     assign unit_idle = {
         cmd_ready[node_pkg::HubPush] && cmd_ready[node_pkg::HubCombine],
         expert_idle,
-        cmd_ready[node_pkg::HubSend] && cmd_ready[node_pkg::HubLoad],
+        cmd_ready[node_pkg::HubSend],
         cmd_ready[node_pkg::HubControl]
     };
+    assign load_idle = cmd_ready[node_pkg::HubLoad];
     assign hub_idle = {part_idle[6], !dn.valid && !host_busy, part_idle[5:0]};
-    assign idle_o = streams_idle && (&unit_idle) && (&hub_idle);
+    assign idle_o = streams_idle && (&unit_idle) && load_idle && (&hub_idle);
 
     // streams report {state, opcode, index}; the register says waiting and ended
     for (genvar s = 0; s < 4; s++) begin : gen_stream_reg
@@ -281,7 +283,16 @@ module node #(
         .cfg_o(cfg),
         .fault_o(fault),
         .state_i({
-            8'd0, hub_idle, 6'd0, sweep_busy_o, ev.rows_done, unit_idle, 2'd0, streams_idle, idle_o
+            8'd0,
+            hub_idle,
+            5'd0,
+            !load_idle,
+            sweep_busy_o,
+            ev.rows_done,
+            unit_idle,
+            2'd0,
+            streams_idle,
+            idle_o
         }),
         .stream_i(stream_reg),
         .manager_i(hub_count.manager),

@@ -206,6 +206,7 @@ static void report(void **state)
     (void)state;
     *fake_node(&fake, 1, NODE(status.stream3)) = 1 | 4 << 8 | MW_I_DYMULTIMEM_LD_REDUCE << 16;
     *fake_node(&fake, 1, NODE(status.state)) = 0xf0 ^ 1 << 5;
+    *fake_node(&fake, 2, NODE(status.state)) = 0xf0 | MW_NODE__STATUS__STATE__LOAD_BUSY_bm;
     *fake_node(&fake, 1, NODE(status.error)) = MW_HWERR_CREDIT | 3u << 16;
     *fake_fabric(&fake, FABRIC(cycles)) = 4711;
     char *text = mw_state_report(device);
@@ -213,6 +214,7 @@ static void report(void **state)
     assert_non_null(strstr(text, "4711 cycles since go"));
     assert_non_null(strstr(text, "GPU 1 stream 3: instruction 4 dymultimem.ld_reduce, waiting\n"));
     assert_non_null(strstr(text, "busy: send rx "));
+    assert_non_null(strstr(text, "busy: load rx "));
     assert_non_null(strstr(text, "GPU 1: 3 errors, the first: packet without credit"));
     assert_null(strstr(text, "is down"));
     assert_null(strstr(text, "discarded"));

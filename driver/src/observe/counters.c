@@ -259,6 +259,7 @@ static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu)
             state & MW_NODE__STATUS__STATE__IDLE_bm ? "idle" : "not idle", c.rows_received,
             c.tokens_done, c.expert_tiles);
     print_busy(out, MWI_GET(MW_NODE__STATUS__STATE__UNIT_IDLE, state), units, 4);
+    fputs(state & MW_NODE__STATUS__STATE__LOAD_BUSY_bm ? " load" : "", out);
     print_busy(out, MWI_GET(MW_NODE__STATUS__STATE__HUB_IDLE, state), hub, 8);
     fprintf(out, "%s\n", state & MW_NODE__STATUS__STATE__ROWS_DONE_bm ? "; rows done" : "");
     if (c.errors)
