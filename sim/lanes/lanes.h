@@ -25,7 +25,12 @@
 
 #include "verilated.h"
 
-// Parts of one model may have different numbers of copies: each has this under names of its own.
+// A part has MW_RING copies in blocks of MW_COPIES.
+#ifndef MW_RING
+#define MW_RING MW_COPIES
+#endif
+
+// Parts of one model may have blocks of different sizes: each has this under names of its own.
 #define MW_LANES_JOIN(a, b) a##b
 #define MW_LANES_OF(copies) MW_LANES_JOIN(of_, copies)
 #define MW_LANES_NAMES MW_LANES_OF(MW_COPIES)
@@ -436,10 +441,10 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
                (LARGE ? std::size_t(lane) * Count + at : std::size_t(at) * L + lane) * Words;
     }
     // Random contents for one lane, elements of `bits` bits: the first START of them, as many as a
-    // cut-down layer uses; what nobody touches costs nothing
+    // cut-down layer uses; what nobody touches costs nothing. Many copies share the time.
     void start(unsigned lane, unsigned bits)
     {
-        constexpr unsigned START = 1U << 15, WORD = 8 * sizeof(W);
+        constexpr unsigned START = 1U << (MW_RING > 32 ? 12 : 15), WORD = 8 * sizeof(W);
         const unsigned high = bits - (Words - 1) * WORD;
         uint64_t x = vl_rand64() | 1;
         for (unsigned i = 0; i < (Count < START ? Count : START); i++)

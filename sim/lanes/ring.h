@@ -9,10 +9,6 @@
 
 #include "lanes.h"
 
-#ifndef MW_RING
-#define MW_RING MW_COPIES
-#endif
-
 namespace lanes {
 inline namespace MW_LANES_NAMES {
 constexpr unsigned RING = MW_RING, BLOCKS = (RING + MW_COPIES - 1) / MW_COPIES;
