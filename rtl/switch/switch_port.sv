@@ -518,6 +518,7 @@ module switch_port #(
             .epoch_i,
             .sweep_i,
             .sweep_busy_o,
+            .token_shift_i(common_i.token_shift),
             .down_i(down_o),
             .fell_o(fell),
             .tiles_i(common_i.tile_reductions),

@@ -31,9 +31,9 @@ module ready_lanes #(
     output error_pkg::err_e          code_o,  // what is wrong with header_i, if it is one
                                               // of these; ERR_NONE: nothing
     input  wire logic                push_i,  // header_i is one of these that is accepted
-    // rows that are loaded: indices from load_first_i on, below 1 << token_shift_i
-    input  wire logic [14:0]              load_first_i,
+    // indices are below 1 << token_shift_i, those of rows that are loaded from load_first_i on
     input  wire logic [3:0]               token_shift_i,
+    input  wire logic [14:0]              load_first_i,
     input  wire logic [Cfg.OpenLoadW-1:0] load_room_i,  // see load_window
     output logic [1:0]                    opened_o,     // with push_i: loads of the LD
 
@@ -82,9 +82,9 @@ module ready_lanes #(
             some |= lane.valid;
             nowhere |= lane.valid && !there;
             barred |= lane.valid && there && !reach[home[Cfg.GpuW-1:0]];
-            beyond |= lane.valid && (index >> Cfg.TokensLog2) != '0;
-            if (load)
-                beyond |= lane.valid && (index < load_first_i || (index >> token_shift_i) != '0);
+            beyond |= lane.valid
+                      && ((index >> Cfg.TokensLog2) != '0 || (index >> token_shift_i) != '0
+                          || (load && index < load_first_i));
             count += 2'(lane.valid);
         end
         code_o = !some ? ERR_LENGTH : nowhere ? ERR_UNMAPPED : barred ? ERR_PARTITION

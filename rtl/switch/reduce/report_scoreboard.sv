@@ -7,7 +7,8 @@
 // see row_entry). Lanes of READY packets count it down: one of each other port (by distance), and
 // of the port itself (the top bit). The port's own lane may come before the entry, which then
 // includes it. At zero the row is ready to open. Entries of another epoch do not count. sweep_i
-// clears the table, one word per cycle.
+// clears the words of the tokens that the configuration uses, one per cycle. Indices are below
+// 1 << token_shift_i, which is constant from sweep to sweep.
 // With tile reductions (tiles_i) every row is expected, without an entry, from all of all_i and
 // from the GPU itself. A word holds the ports whose reports are missing, and a word of another
 // epoch stands for all. all_i is constant from go to done.
@@ -39,6 +40,7 @@ module report_scoreboard #(
     input  wire logic [1:0] epoch_i,
     input  wire logic       sweep_i,
     output logic            sweep_busy_o,
+    input  wire logic [3:0] token_shift_i,
     input  wire logic       down_i,  // the port is down
     output logic            fell_o,
 
@@ -78,7 +80,7 @@ module report_scoreboard #(
     logic [Cfg.N-1:0] from_q;  // the lane's source
     logic [Cfg.Others-1:0] members_q;
     logic [4:0] cnt_q;
-    logic [Cfg.TokensLog2-1:0] index, index_q, sweep_q;
+    logic [Cfg.TokensLog2-1:0] index, index_q, sweep_q, sweep_last;
 
     // what was taken is not there any more, though its source has no answer yet
     rr_arb #(
@@ -176,6 +178,8 @@ module report_scoreboard #(
                                                : next.members != '0 && next.left == '0);
     assign row_members = tiles ? all_i : next.members;
 
+    assign sweep_last = ~(~Cfg.TokensLog2'(0) << token_shift_i);
+
     always_ff @(posedge clk_i) begin
         last_valid_q <= we;
         last_q <= next;
@@ -186,7 +190,7 @@ module report_scoreboard #(
         if (!rst_ni) fell_o <= 1'b0;
         else fell_o <= down_i || (fell_o && !go_i);
         if (!rst_ni) sweep_busy_o <= 1'b0;
-        else sweep_busy_o <= sweep_busy_o ? sweep_q != '1 : sweep_i;
+        else sweep_busy_o <= sweep_busy_o ? sweep_q != sweep_last : sweep_i;
         sweep_q <= sweep_busy_o ? sweep_q + 1'b1 : '0;
     end
 

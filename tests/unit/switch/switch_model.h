@@ -402,13 +402,17 @@ class hubs : public tb::model<Vswitch_bench> {
         results_came.assign(n, {});
         fell = down;
     }
+    // The tables' words of as many tokens as layers have from now on
     void sweep()
     {
+        rules.token_shift = token_shift = PARAM_TokensLog2 - (percent(30) ? 1 : 0);
+        dut.ctl_token_shift_i = static_cast<uint8_t>(token_shift);
+        cycles(3);
         dut.sweep_i = 1;
         edge();
         dut.sweep_i = 0;
         settle();
-        for (unsigned k = 0; k < 1u << rules.tokens_log2; k++) {
+        for (unsigned k = 0; k < 1u << token_shift; k++) {
             assert_true(dut.sweep_busy_o);
             assert_false(dut.idle_o);
             edge();
@@ -417,7 +421,7 @@ class hubs : public tb::model<Vswitch_bench> {
         assert_false(dut.sweep_busy_o);
     }
     // Begins a layer, in another epoch. The table's words are random, or of four layers ago,
-    // unless they are swept.
+    // unless they are swept, and beyond the tokens that layers have.
     void layer(bool on, unsigned bytes_of_row = 0, bool of_tiles = false)
     {
         const unsigned epoch = rules.by_switch ? (rules.epoch + 1) % 4 : rules.epoch;
@@ -429,12 +433,10 @@ class hubs : public tb::model<Vswitch_bench> {
         rules.by_switch = on;
         row_bytes = bytes_of_row;
         rules.row_shift = on ? 10 : 0;
-        token_shift = on ? PARAM_TokensLog2 - (percent(30) ? 1 : 0) : 0;
         dut.ctl_switch_reductions_i = on;
         dut.ctl_tile_reductions_i = tiles = of_tiles;
         dut.ctl_row_bytes_i = static_cast<uint16_t>(row_bytes);
         dut.ctl_row_shift_i = static_cast<uint8_t>(rules.row_shift);
-        dut.ctl_token_shift_i = static_cast<uint8_t>(token_shift);
         cycles(3);
         go();
         forget_rows();

@@ -655,7 +655,7 @@ TEST(home_goes_down_with_rows_open)
 {
     falling e;
     hubs &h = e.h;
-    const unsigned n = e.n, bad = e.home;
+    const unsigned n = e.n, bad = e.home, rest = 1u << h.token_shift;
     h.silent = true;
     for (unsigned i = 0; i < h.open_rows + 3; i++)
         e.row(i, false);
@@ -677,9 +677,9 @@ TEST(home_goes_down_with_rows_open)
         open += a.notified != 0;
     assert_int_equal(open, h.open_rows);
     auto quietly = [&](const std::function<void()> &act) { e.notified(MW_HWERR_NONE, bad, act); };
-    quietly([&] { says(h, e.q, {{bad, 30}, {bad, 31}}); });
+    quietly([&] { says(h, e.q, {{bad, rest - 2}, {bad, rest - 1}}); });
     e.up(bad);
-    quietly([&] { says(h, e.q, {{bad, 0}, {bad, 31}}); });
+    quietly([&] { says(h, e.q, {{bad, 0}, {bad, rest - 1}}); });
     quietly([&] { whole_row(h, bad, 12, {e.q}, true); });
     quietly([&] { says(h, bad, {{bad, 12}}); });
     quietly([&] { says(h, e.q, {{bad, 12}}); });

@@ -51,7 +51,7 @@ struct switch_rules {
     unsigned max_experts = 64, groups = 16, epoch = 0;
     bool multicast = true, target_list_cache = PARAM_TargetListCache;
     bool by_switch = false; ///< the switch opens reductions
-    unsigned row_shift = 0, tokens_log2 = 0;
+    unsigned row_shift = 0, token_shift = 0, tokens_log2 = 0;
     std::vector<int> emap;                  ///< expert -> port, -1: not mapped
     std::vector<uint32_t> group, partition; ///< members; by source: outputs that it may reach
 
@@ -95,7 +95,7 @@ struct switch_rules {
             some = true;
             nowhere |= home >= n;
             barred |= home < n && home != src && !(reach(src) >> home & 1);
-            beyond |= index >> tokens_log2 != 0;
+            beyond |= index >> tokens_log2 != 0 || index >> token_shift != 0;
         }
         return !some     ? MW_HWERR_LENGTH
                : nowhere ? MW_HWERR_UNMAPPED

@@ -11,7 +11,7 @@ module prove_ready_lanes #(
     localparam int unsigned Pkts = 2
 ) (
     input wire logic         clk_i, push_i, now_i, load_i, merge_i,
-    input wire logic [1:0]   first_i, shift_i, // of rows that are loaded
+    input wire logic [1:0]   shift_i, first_i, // of rows; of those that are loaded
     input wire logic [2:0]   room_i,           // for loads
     input wire logic [63:0]  upper_i,
     input wire logic [N-1:0] partition_i
@@ -88,11 +88,11 @@ module prove_ready_lanes #(
         for (int unsigned i = 0; i < Lanes; i++) begin
             lane = upper_i[LaneBits*i +: LaneBits];
             if (lane.valid) sound &= 32'(lane.home) < N && 32'(lane.index) < 2**TokensLog2
+                                     && 32'(lane.index) < 32'd1 << shift_i
                                      && ((lane.home == 5'd1 && !is_load)
                                          || (lane.home != 5'd1
                                              && (partition_i >> lane.home & 1) != '0))
-                                     && (!is_load || (lane.index >= 15'(first_i)
-                                                      && 32'(lane.index) < 32'd1 << shift_i));
+                                     && (!is_load || lane.index >= 15'(first_i));
         end
         sound &= 3'(loads) <= room_i;
     end

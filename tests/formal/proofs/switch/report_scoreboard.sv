@@ -10,6 +10,7 @@
 
 module prove_report_scoreboard #(
     parameter int unsigned TokensLog2 = 1,
+    parameter int unsigned TokenShift = TokensLog2,  // fewer tokens are used
     parameter bit          TileReductions = 1'b0,
     localparam int unsigned N = 3,
     localparam int unsigned Tokens = 2**TokensLog2
@@ -56,7 +57,8 @@ module prove_report_scoreboard #(
     );
     report_scoreboard #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .epoch_i(epoch),
-        .sweep_i(sweep), .sweep_busy_o(sweep_busy), .down_i,
+        .sweep_i(sweep), .sweep_busy_o(sweep_busy),
+        .token_shift_i(4'(TokenShift)), .down_i,
         .fell_o(fell), .tiles_i(TileReductions), .all_i,
         .entry_i(entry), .members_i, .lane_i, .lane_index_i,
         .take_o(take), .bad_o(bad),
@@ -87,6 +89,10 @@ module prove_report_scoreboard #(
         for (int unsigned s = 0; s < N; s++)
             if (lane_q[s]) assume (lane_index_i[s] == lane_index_q[s]);
         if (!rst_n || !run || layer_i) assume (!entry_i && lane_i == '0);
+        for (int unsigned s = 0; s < N; s++)
+            if (lane_i[s]) assume (lane_index_i[s] >> TokenShift == '0);
+        if (entry_i && mine_i) assume (entry_index_i >> TokenShift == '0);
+        assume (one_i >> TokenShift == '0);
         assume (!(entry_i && entry_valid_q));
         if (entry_i) assume (members_i != '0 && cnt_i != '0);
     end
