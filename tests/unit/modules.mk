@@ -94,6 +94,9 @@ $(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRow
     PartSharedRam=0 SwitchReductions=0))
 $(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 \
     PartSharedRam=0 TargetListCache=0 SwitchReductions=0))
+$(eval $(call variant,ingress_kept,ingress,N=5 FlitBytes=16 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 \
+    PartSharedRam=0 TokensLog2=6 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=12 MergeWays=3 \
+    MergeKeep=4096 KeepRows=4))
 UNIT += egress
 UNIT_TOP_egress := switch_output
 UNIT_SRCS_egress := tests/unit/switch/switch_output.sv

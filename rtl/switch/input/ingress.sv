@@ -351,7 +351,8 @@ module ingress #(
         .list_sel_o(list_sel)
     );
 
-    assign sel = is_answer ? answer_mask_i : looked_up;
+    // in a list of targets the header's place has targets
+    assign sel = (is_answer && !in_list_q) ? answer_mask_i : looked_up;
 
     target_walk #(
         .Cfg(Cfg)

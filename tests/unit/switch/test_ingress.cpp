@@ -4,7 +4,8 @@
 // that ignores credits. Each module inside has a test of its name, in which a model of that
 // module alone, made of its interface and docs/design/microarchitecture/switch.md, sees what
 // goes into it and says what must come out, cycle by cycle; `ingress` is the whole: the queues
-// that it fills, by packet.
+// that it fills, by packet. `kept_packets` is the whole with answers that the switch has kept,
+// which enter between packets of the link.
 
 #include "Vingress.h"
 #include "Vingress___024root.h"
@@ -17,6 +18,10 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+
+#ifndef PARAM_MergeKeep
+#define PARAM_MergeKeep 0
+#endif
 
 namespace {
 constexpr unsigned N = PARAM_N, F = PARAM_FlitBytes, LANES = F / 2, HF = 16 / F,
@@ -91,6 +96,8 @@ class input : public tb::model<Vingress> {
         dut.partition_i = static_cast<uint8_t>(rules.partition[me] & ALL);
         dut.up_valid_i = dut.emap_we_i = dut.groups_we_i = 0;
         dut.crd_i = dut.open_full_i = dut.part_full_i = dut.kept_i = dut.kept_use_i = 0;
+        dut.common_switch_reductions_i = dut.common_merge_loads_i = dut.lane_take_i = 0;
+        dut.row_err_valid_i = 0;
         reset();
         cycles(EXPERTS + 40);
     }
@@ -186,7 +193,9 @@ class input : public tb::model<Vingress> {
                 p.h.epoch = below(4);
                 break;
             case 1:
-                p.h.opcode = below(64);
+                do
+                    p.h.opcode = below(64);
+                while (keeps && mw_opcode_of(p.h.opcode).needs == MW_NEEDS_MERGED_LOADS);
                 break;
             case 2:
                 p.h.cls = below(4);
@@ -272,7 +281,7 @@ class input : public tb::model<Vingress> {
     // The next packet, or none if it would have to wait.
     void next()
     {
-        if (idle && percent(4))
+        if (idle && !kept.pending && percent(4))
             change();
         tb::packet p = any();
         outgoing o;
@@ -284,7 +293,8 @@ class input : public tb::model<Vingress> {
         o.enters = o.cls != MW_CLS_PART;
         bool room = true;
         if (o.cls <= MW_CLS_STORE && !held[o.cls]) {
-            if (!percent(wrong / 5))
+            // a STORE without credit would take one of those of kept answers
+            if (!percent(wrong / 5) || (keeps && o.cls == MW_CLS_STORE))
                 return;
             o.enters = false;
         } else if (o.cls <= MW_CLS_STORE) {
@@ -378,7 +388,10 @@ class input : public tb::model<Vingress> {
         (this->*check)();
         idle = dut.idle_o;
         held[MW_CLS_CTRL] += dut.crd_i & 1; // the sender has it in the next cycle
-        held[MW_CLS_STORE] += dut.crd_i >> 1;
+        if (keeps)
+            sample_kept();
+        else
+            held[MW_CLS_STORE] += dut.crd_i >> 1;
         if (dut.arrive_o)
             owed[MW_CLS_STORE]++;
         owed[MW_CLS_CTRL] += (dut.push_o && dut.wr_region_o == MW_CLS_CTRL) + dut.ctrl_drop_o;
@@ -393,6 +406,128 @@ class input : public tb::model<Vingress> {
         }
     }
 
+    // ---- kept answers ----
+    // The credits of STORE are shared as by kept_credits: the sender leaves some of its own.
+    static constexpr unsigned SHARE = MW_KEPT_STORES;
+    bool keeps = false;
+    struct {
+        bool pending = false; // a packet waits, or its flits are taken
+        outgoing o = {};
+        size_t at = 0;                          // flits of it that were taken
+        unsigned rate = 100;                    // percent of the cycles in which one may come
+        unsigned row = 0, mask = 0;             // packets of the row that are to come, its readers
+        unsigned taken = 0, free = STORE_PKTS;  // credits: of kept packets; nobody's
+        unsigned behind_link = 0, in_a_row = 0; // packets of one that went before the other
+        uint64_t decided = 0;                   // packets of the link, a cycle before
+        uint64_t sent = 0;
+    } kept;
+    void keep()
+    {
+        keeps = true;
+        dut.common_merge_loads_i = 1;
+        held[MW_CLS_STORE] = STORE_PKTS - SHARE;
+    }
+
+    void next_kept()
+    {
+        if (!kept.row) {
+            kept.row = 1 + below(4);
+            kept.mask = 0;
+        }
+        while (!(kept.mask & rules.reach(me)))
+            kept.mask = static_cast<unsigned>(rng.bits(N));
+        kept.mask &= rules.reach(me); // of now
+        tb::packet p;
+        p.h = tb::header(MW_OP_LD_RESP);
+        p.h.epoch = rules.epoch;
+        p.h.len = F * (percent(70) ? PF : 1 + below(PF));
+        p.h.poison = percent(10);
+        p.h.addr = rng.bits(40) / F * F;
+        p.payload = rng.some(p.h.len);
+        outgoing o = {};
+        o.w = tb::encode(p, F);
+        o.h = p.h;
+        o.cls = MW_CLS_STORE;
+        o.v.accepted = true;
+        p.h.src = me;
+        for (unsigned to = 0; to < N; to++)
+            if (kept.mask >> to & 1)
+                o.v.copies[to] = tb::encode(p, F);
+        kept.o = o;
+        kept.pending = true;
+        kept.row--;
+    }
+
+    bool store_begins() const { return dut.up_valid_i && !at && queue.front().cls == MW_CLS_STORE; }
+    void drive_kept()
+    {
+        if (!kept.pending && traffic && percent(kept.rate))
+            next_kept();
+        if (kept.pending && dut.up_valid_i && !at && queue.front().enters)
+            inside.back().idle = false; // it may wait
+        const bool shown =
+            kept.pending && (kept.at || (kept.free && !store_begins() && kept.taken < SHARE));
+        dut.kept_i = shown;
+        dut.kept_use_i = 0;
+        if (shown) {
+            dut.kept_last_i = kept.o.w.last(kept.at);
+            tb::put(dut.kept_data_i, kept.o.w.at(kept.at));
+        } else {
+            dut.kept_last_i = percent(50);
+            tb::scramble(dut.kept_data_i, 8 * F, rng);
+        }
+        dut.answer_mask_i = static_cast<uint8_t>(shown ? kept.mask : rng.bits(N));
+        dut.answer_code_i = static_cast<uint8_t>(shown ? 0 : rng.bits(8));
+    }
+    void cycle() override
+    {
+        drive();
+        if (keeps)
+            drive_kept();
+        settle();
+        if (keeps && dut.kept_take_o && !kept.at) {
+            dut.kept_use_i = 1;
+            settle();
+        }
+        sample();
+        edge();
+    }
+
+    void sample_kept()
+    {
+        const bool comes = dut.crd_i >> 1, take = dut.kept_take_o, mine = dut.answer_kept_o;
+        SAME(dut.kept_left_o, kept.free != 0);
+        SAME(dut.kept_begins_o, store_begins());
+        if (take)
+            assert_true(dut.kept_i);
+        if (take) // its payload is kept already
+            SAME(dut.pay_o, 0);
+        // They take turns. A packet of the link shows in at most 3 cycles at the head of its queue,
+        // and one that is rejected is known a cycle later.
+        if (kept.decided != decided)
+            kept.in_a_row = 0;
+        kept.behind_link = dut.kept_i && !take
+                               ? kept.behind_link + static_cast<unsigned>(decided - kept.decided)
+                               : 0;
+        assert_true(kept.behind_link <= 2); // one is there already
+        kept.decided = decided;
+        if (dut.push_o && mine && !inside.empty() && inside.front().began + 3 < now)
+            assert_true(++kept.in_a_row <= 1);
+        if (take && ++kept.at == kept.o.w.flits()) {
+            kept.pending = false;
+            kept.at = 0;
+            kept.sent++;
+        }
+        // a credit that comes back is that of a kept answer, if one has taken any
+        kept.free += comes;
+        kept.free -= (store_begins() && queue.front().enters) + dut.kept_use_i;
+        if (comes && kept.taken)
+            kept.taken--;
+        else
+            held[MW_CLS_STORE] += comes;
+        kept.taken += dut.kept_use_i;
+    }
+
     void run(unsigned n)
     {
         for (unsigned i = 0; i < 6; i++) {
@@ -400,12 +535,14 @@ class input : public tb::model<Vingress> {
             wrong = rng.pick({0u, 15u, 40u});
             back = i % 3 == 2 ? 1 : 40; // so late that the sender runs out of them
             wrong = back == 1 ? 40 : wrong;
+            kept.rate = rng.pick({100u, 30u, 3u});
             traffic = true;
             cycles(n / 6);
             traffic = false;
             back = 40;
-            until("the input to be empty", 20000,
-                  [&] { return queue.empty() && dut.idle_o && !owed[0] && !owed[1]; });
+            until("the input to be empty", 20000, [&] {
+                return queue.empty() && dut.idle_o && !kept.pending && !owed[0] && !owed[1];
+            });
             frozen = false;
             until("the rows to end", 20000, [&] { return level == 0; });
             cycles(LATE); // the last word leaves a cycle behind its address
@@ -418,6 +555,7 @@ class input : public tb::model<Vingress> {
     bool idle = true;
     uint64_t pauses = 0;         // cycles in which a partial was written and the parser waited
     std::deque<outgoing> inside; // entered and not decided; only `ingress` takes out
+    uint64_t decided = 0;        // that it took out
     void inside_done()
     {
         if (check == &input::ingress) {
@@ -425,7 +563,8 @@ class input : public tb::model<Vingress> {
             assert_int_equal(partials.size(), 0);
             assert_int_equal(part_comes, 0);
             assert_int_equal(held[MW_CLS_CTRL], CTRL_PKTS);
-            assert_int_equal(held[MW_CLS_STORE], STORE_PKTS);
+            assert_int_equal(held[MW_CLS_STORE], STORE_PKTS - (keeps ? SHARE : 0));
+            assert_int_equal(kept.taken, 0);
         }
         inside.clear();
     }
@@ -1034,6 +1173,7 @@ class input : public tb::model<Vingress> {
                 late_open = o.v.opens;
                 last = o;
                 inside.pop_front();
+                decided++;
             }
         }
         parser_error = ERRORS(reject_i) || ERRORS(cut_i) || (ERRORS(end_i) && ERRORS(wrong_i));
@@ -1081,9 +1221,18 @@ class input : public tb::model<Vingress> {
                 s.stamp = dut.desc_stamp_o;
             }
         if (dut.push_o) {
-            assert_false(inside.empty());
-            const outgoing o = inside.front();
-            inside.pop_front();
+            const bool of_kept = keeps && dut.answer_kept_o;
+            if (of_kept)
+                SAME(kept.at, 0);
+            else
+                assert_false(inside.empty());
+            outgoing o = of_kept ? kept.o : inside.front();
+            if (of_kept) {
+                o.began = now;
+            } else {
+                inside.pop_front();
+                decided++;
+            }
             if (!o.v.accepted)
                 fail_msg("ingress: a packet was accepted that has error %u", o.v.code);
             SAME(dut.push_o, o.v.outputs());
@@ -1214,6 +1363,18 @@ MODULE(part_entry)
 #if PARAM_PartSharedRam
 MODULE(write_turns)
 #endif
+
+// Each leaves whole and once, in turns with those of the link, and takes a credit of its class.
+TEST_IF(PARAM_MergeKeep, kept_packets)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        input b(&input::ingress);
+        b.keep();
+        b.run(CYCLES);
+        assert_true(b.sent > 200);
+        assert_true(b.kept.sent > 200);
+    }
+}
 
 // The epoch changes in each cycle around a list and around a packet without one: none ever has the
 // outputs of another epoch.
