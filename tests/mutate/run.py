@@ -5,8 +5,8 @@
 usage: run.py [--mutations N] [--seed N] [--modules NAME,...] [--tests NAME,...] [--jobs N] [--others N] [--self-test]
 
 For each module that the table of docs/developer/testing.md names: Yosys reads the bench of the most specific test
-that names it, at that test's parameters, keeps its hierarchy, and its command `mutate` chooses places in the module:
-a bit of a port of a cell that is inverted, held at 0 or 1, or inverted when another bit is 0 or 1. All mutations of a
+that names it and has cells of it, at that test's parameters, and keeps its hierarchy. Its command `mutate` chooses
+places in the module: a bit of a port of a cell that is inverted, held at 0 or 1, or inverted when another bit is 0 or 1. All mutations of a
 bench are in one netlist (build/mutate/TEST/netlist.v), whose input chooses one or none; the test is built around that
 once and runs once for each.
 
@@ -646,11 +646,17 @@ def go(all_units, packages, dirs, order, counts_wanted, args):
         each(pool, lambda u: read(u, packages, dirs), used, faults)
         for m in [m for m, u in primary.items() if not size(u, m)]:
             # the first test that has cells of it
-            primary[m] = next((all_units[t] for t in order[m][1:] if all_units[t] in used and size(all_units[t], m)),
-                              None)
-            if primary[m] is None:
+            primary[m] = None
+            for unit in (all_units[t] for t in order[m][1:]):
+                if not unit.mods:
+                    each(pool, lambda u: read(u, packages, dirs), [unit], faults)
+                if size(unit, m):
+                    primary[m] = unit
+                    break
+            else:
                 faults.append(f"{m}: no cell in {', '.join(order[m])}")
                 say(f"FAILED {faults[-1]}")
+        used = list(dict.fromkeys(u for u in primary.values() if u))
         sizes = {m: size(u, m) for m, u in primary.items() if u}
         counts = counts_wanted(sizes)
         say(f"{sum(counts.values())} mutations of {len(counts)} modules in {len(used)} benches, seed {args.seed}: read "

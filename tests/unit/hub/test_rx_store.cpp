@@ -1257,6 +1257,43 @@ TEST(sweeps_are_short)
     }
 }
 
+// ... and reach every row of those that it uses. 256 rows of an expert end where those of the next
+// one begin.
+TEST_IF(PARAM_RowsLog2 >= 10, lists_of_many_rows)
+{
+    const unsigned each = 256;
+    for (unsigned experts = 1; experts <= 4; experts++) {
+        settings s;
+        s.cap_shift = 8;
+        bench b(s);
+        b.set("local_experts", experts);
+        assert_in_range(b.rx_bench::sweep(), experts * each - 4, experts * each + 4);
+        b.go(1);
+        std::vector<std::vector<unsigned>> pushed(experts);
+        for (unsigned i = 0; i < 8; i++)
+            for (unsigned le = 0; le < experts; le++) {
+                pushed[le].push_back(b.rng.bits(4 + TOKENS_LOG2 + LOG_N));
+                b.dut.push_valid_i = 1;
+                b.dut.push_le_i = le;
+                b.dut.push_row_i = pushed[le][i];
+                b.settle();
+                assert_true(b.dut.push_ready_o);
+                b.cycle();
+                b.dut.push_valid_i = 0;
+                b.cycles(2);
+            }
+        for (unsigned le = 0; le < experts; le++)
+            for (unsigned i = 0; i < 8; i++) {
+                b.dut.list_valid_i = 1;
+                b.dut.list_le_i = le;
+                b.dut.list_idx_i = i;
+                b.cycle();
+                assert_int_equal(b.dut.list_token_o << 4 | b.dut.list_pos_o, pushed[le][i]);
+            }
+        b.dut.list_valid_i = 0;
+    }
+}
+
 // What the link can bring in back-to-back packets must not wait for credits, with the local
 // stream in the gaps.
 static void measure(unsigned targets, unsigned local, double *per_packet, unsigned *stalled)
