@@ -6,9 +6,9 @@ usage: run.py [--mutations N] [--seed N] [--modules NAME,...] [--tests NAME,...]
 
 For each module that the table of docs/developer/testing.md names: Yosys reads the bench of the most specific test
 that names it and has cells of it, at that test's parameters, and keeps its hierarchy. Its command `mutate` chooses
-places in the module: a bit of a port of a cell that is inverted, held at 0 or 1, or inverted when another bit is 0 or 1. All mutations of a
-bench are in one netlist (build/mutate/TEST/netlist.v), whose input chooses one or none; the test is built around that
-once and runs once for each.
+places in the module: a bit of a port of a cell that is inverted, held at 0 or 1, or inverted when another bit is 0 or
+1. All mutations of a bench are in one netlist (build/mutate/TEST/netlist.v), whose input chooses one or none; the test
+is built around that once and runs once for each.
 
   control     without a mutation the test must pass: else the tool is at fault, and ends with status 2
   found       a test fails, the program crashes, or takes ten times the processor time of the control run
