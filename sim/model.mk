@@ -49,9 +49,10 @@ LIKE_PARAMS := $(if $(LIKE),$(shell $(PY) flow/ecp5/board.py $(LIKE) $(SMALL_PAR
 # What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is
 # touched. Verilator takes arrays of 2^28 elements, which bounds 8-byte flits. large: flit bytes
 large = MemBytesLog2=$(if $(filter 8,$(1)),33,34 MergeKeep=16384 KeepRows=32) $(LARGE_TABLES)
-# above 32 GPUs: tokens of a GPU, as the tables of rows have 18 bits for {GPU, token}; and a group for each GPU besides
-# others
-large_far = $(if $(filter $(wordlist 32,71,$(SIZES)),$(1)),TokensLog2=11 Groups=128)
+# above 32 GPUs: tokens of a GPU, as the tables of rows have 18 bits for {GPU, token}; from 16 on a group for each GPU
+# besides others
+large_far = $(if $(filter $(wordlist 32,71,$(SIZES)),$(1)),TokensLog2=11) \
+    $(if $(filter $(wordlist 15,71,$(SIZES)),$(1)),Groups=128)
 # a whole device has the same, so that it takes the same cycles, but for its memories; and the
 # primitives that boards have no room for
 LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64 TileReductions=1 \

@@ -50,9 +50,9 @@ static double schedule(struct mw_tp_problem p, const struct mw_tp_system *s, uns
 {
     struct mw_tp_bounds asked, run;
     mw_tp_bounds(&p, s, &asked);
-    if (mw_tp_unfit(&p, s)) {
-        p.o.rows = mw_tp_own(&p) * MW_TP_MOST_GPUS;
-        p.gpus = MW_TP_MOST_GPUS;
+    if (s->most_gpus && p.gpus > s->most_gpus) {
+        p.o.rows = mw_tp_own(&p) * s->most_gpus;
+        p.gpus = s->most_gpus;
     }
     mw_tp_bounds(&p, s, &run);
     return mw_tensor_schedule(&p, s, link_latency) * (double)asked.own.cycles /

@@ -234,6 +234,8 @@ const struct mw_tp_system mw_tp_pull = {
     .text = "chain with loads that nothing merges",
     .reduce = MW_TP_SWITCH,
     .gather = MW_TP_LOADS,
+    .most_gpus = 58, // ranges_of_pull
+    .beyond = "a stream of 64 instructions has room for the loads from at most 58 GPUs",
     .ranges = ranges_of_pull,
     .make = make_pull,
 };
@@ -243,6 +245,8 @@ const struct mw_tp_system mw_tp_t3 = {
     .text = "pull with sums at the homes, in the order of arrival",
     .reduce = MW_TP_PUSH,
     .gather = MW_TP_LOADS,
+    .most_gpus = 56, // ranges_of_t3
+    .beyond = "a stream of 64 instructions has room for the loads from at most 56 GPUs",
     .ranges = ranges_of_t3,
     .make = make_t3,
 };

@@ -119,6 +119,8 @@ const struct mw_tp_system mw_tp_ring = {
     .text = "N - 1 steps to the next GPU, sums in the order of the steps",
     .reduce = MW_TP_STEPS,
     .gather = MW_TP_FORWARD,
+    .most_gpus = 15, // sums: four instructions a step
+    .beyond = "a stream of 64 instructions has room for the steps of at most 15 GPUs",
     .ranges = ranges,
     .make = make,
 };

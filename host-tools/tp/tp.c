@@ -53,10 +53,8 @@ const struct mw_tp_system *mw_tp_system_find(const char *name)
 
 const char *mw_tp_unfit(const struct mw_tp_problem *p, const struct mw_tp_system *s)
 {
-    const bool groups = s->gather == MW_TP_LOADS || s->gather == MW_TP_FORWARD ||
-                        s->reduce == MW_TP_PUSH || s->reduce == MW_TP_STEPS;
-    if (groups && p->gpus > MW_TP_MOST_GPUS)
-        return "it needs a static group per GPU and one of all, there are 16: at most 15 GPUs";
+    if (s->most_gpus && p->gpus > s->most_gpus)
+        return s->beyond;
     if (s->overlapped && p->o.kind != MW_TP_SUBLAYER)
         return "only sublayer has an LN to wait at, else its streams are those of chain";
     if (s->reduce == MW_TP_PUSH && !mw_tp_reduces(p))

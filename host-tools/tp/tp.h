@@ -34,7 +34,6 @@ extern const struct mw_tp_part_names {
 enum {
     MW_TP_RANGES = 11,    ///< most ranges that a system pipelines
     MW_TP_SYNC_ROWS = 2,  ///< of a home that are loaded together, where rows are sums
-    MW_TP_MOST_GPUS = 15, ///< of systems with a static group per GPU and one of all
     MW_TP_MOST_ROWS = 65536,
     MW_TP_LEAST_HIDDEN = 64,
     MW_TP_MOST_HIDDEN = 4096,
@@ -90,6 +89,8 @@ struct mw_tp_system {
     enum mw_tp_gather gather;
     bool barriers;   ///< between parts: bounds of phases add up
     bool overlapped; ///< ... but each GEMM runs beside its collective
+    unsigned most_gpus; ///< for whose steps a stream has instructions; 0: any number
+    const char *beyond; ///< why no more
     unsigned (*ranges)(const struct mw_tp_problem *p);
     /// Add the instructions of a GPU's MW_STREAMS streams.
     void (*make)(const struct mw_tp_at *at, struct mw_stream *s);

@@ -289,7 +289,9 @@ static void bad_input_is_refused(void **state)
     refuses("--workload gemm-rs --system pull", "the workload gathers nothing");
     refuses("--workload ag-gemm --system t3", "the workload reduces nothing");
     refuses("--workload gemm-ar --system nvls-tile", "only sublayer has an LN");
-    refuses("--workload sublayer --gpus 16 --rows 32 --system ring", "at most 15 GPUs");
+    refuses("--workload sublayer --gpus 16 --rows 32 --system ring", "steps of at most 15 GPUs");
+    refuses("--workload sublayer --gpus 59 --rows 118 --system pull", "from at most 58 GPUs");
+    refuses("--workload sublayer --gpus 57 --rows 114 --system t3", "from at most 56 GPUs");
     refuses("--workload sublayer --no-sync", "--no-sync: not with --workload sublayer, whose rows");
     refuses("--workload ag-gemm --tile 4 --merge-entries 3", "fewer than the 4 rows that all GPUs");
     refuses("--workload ag-gemm --merge-entries 321", "--merge-entries 321: expected a whole");
