@@ -99,7 +99,7 @@ static uint64_t phases(unsigned gemm_1, unsigned ln, unsigned gemm_2)
 static void parts_take_their_times(void **state)
 {
     (void)state;
-    enum { MORE = 1000, POLLS = 8 }; // the wait of a barrier polls every fourth cycle
+    enum { MORE = 200, POLLS = 8 }; // the wait of a barrier polls every fourth cycle
     const uint64_t base = phases(30, 30, 30);
     const uint64_t first = phases(30 + MORE, 30, 30), ln = phases(30, 30 + MORE, 30);
     const uint64_t second = phases(30, 30, 30 + MORE),
@@ -146,7 +146,7 @@ static void differences_show(void **state)
 static void chain_is_faster(void **state)
 {
     (void)state;
-    static const char words[] = "--workload sublayer --gpus 8 --flit-bytes 16 --rows 88 --hidden "
+    static const char words[] = "--workload sublayer --gpus 8 --flit-bytes 16 --rows 48 --hidden "
                                 "512 --tile 4 --expert-cycles 32";
     struct mw_error err = {0};
     assert_int_equal(prepare(words, &err), 0);
@@ -218,8 +218,8 @@ static void loads_merge_as_the_options_say(void **state)
 static void sync_merges_the_loads_of_late_gpus(void **state)
 {
     (void)state;
-    const struct loads sync = loads_with(" --start-spread 20000");
-    const struct loads apart = loads_with(" --start-spread 20000 --no-sync");
+    const struct loads sync = loads_with(" --start-spread 4000");
+    const struct loads apart = loads_with(" --start-spread 4000 --no-sync");
     assert_true(apart.loads == sync.loads && apart.fetches > sync.fetches);
 }
 
@@ -228,9 +228,9 @@ static void sync_merges_the_loads_of_late_gpus(void **state)
 static void kept_rows_answer_late_loads(void **state)
 {
     (void)state;
-    enum { ROWS = 240 };
+    enum { ROWS = 144 };
     static const unsigned gpus[] = {3, 8};
-    static const char late[] = " --rows 240 --hidden 512 --jitter 30 --start-spread 3000";
+    static const char late[] = " --rows 144 --hidden 512 --jitter 30 --start-spread 3000";
     for (unsigned i = 0; i < sizeof gpus / sizeof *gpus; i++) {
         const unsigned loads = ROWS * (gpus[i] - 1);
         char words[200];
