@@ -68,7 +68,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .tokens = options->gpus > 32 ? MW_BUILT_FAR_TOKENS : MW_BUILT_TOKENS,
         .local_experts = 64,
         .experts = MW_BUILT_EXPERTS,
-        .groups = options->gpus > 32 ? MW_BUILT_FAR_GROUPS : MW_BUILT_GROUPS,
+        .groups = options->gpus >= 16 ? MW_BUILT_FAR_GROUPS : MW_BUILT_GROUPS,
         .open_rows = far ? MW_FAR_OPEN_ROWS : MW_BUILT_OPEN_ROWS,
         .part_pkts = far ? MW_FAR_PART_PKTS : MW_BUILT_PARTS,
         .store_pkts = far ? MW_FAR_STORE_PKTS : MW_BUILT_STORES,

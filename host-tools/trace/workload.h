@@ -19,7 +19,7 @@ enum {
     MW_BUILT_TOKENS = 8192,     ///< of a GPU
     MW_BUILT_FAR_TOKENS = 2048, ///< ... of more than 32
     MW_BUILT_GROUPS = 16,       ///< static ones
-    MW_BUILT_FAR_GROUPS = 128,  ///< ... of more than 32 GPUs
+    MW_BUILT_FAR_GROUPS = 128,  ///< ... of 16 GPUs and more
     MW_BUILT_HIDDEN = 16376,
     MW_BUILT_EXPERTS = 1024,
     MW_BUILT_LATENCY = 64,      ///< cycles of a link
