@@ -32,8 +32,8 @@ extern const struct mw_tp_part_names {
 } mw_tp_parts[MW_TP_PARTS];
 
 enum {
-    MW_TP_RANGES = 11,    ///< most ranges that a system pipelines
-    MW_TP_SYNC_ROWS = 2,  ///< of a home that are loaded together, where rows are sums
+    MW_TP_RANGES = 11,   ///< most ranges that a system pipelines
+    MW_TP_SYNC_ROWS = 2, ///< of a home that are loaded together, where rows are sums
     MW_TP_MOST_ROWS = 65536,
     MW_TP_LEAST_HIDDEN = 64,
     MW_TP_MOST_HIDDEN = 4096,
@@ -87,8 +87,8 @@ struct mw_tp_system {
     const char *text; ///< half a line
     enum mw_tp_reduce reduce;
     enum mw_tp_gather gather;
-    bool barriers;   ///< between parts: bounds of phases add up
-    bool overlapped; ///< ... but each GEMM runs beside its collective
+    bool barriers;      ///< between parts: bounds of phases add up
+    bool overlapped;    ///< ... but each GEMM runs beside its collective
     unsigned most_gpus; ///< for whose steps a stream has instructions; 0: any number
     const char *beyond; ///< why no more
     unsigned (*ranges)(const struct mw_tp_problem *p);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { LIMIT = 20000000, IN_LAYER_CYCLES = 200 };
+enum { LIMIT = 20000000, IN_LAYER_CYCLES = 100 };
 
 struct endpoints *endpoints_open_in(const char *configuration, const char *model)
 {

@@ -277,7 +277,7 @@ module ingress #(
     logic [63:0] low_q;  // first half of the header
     header_t head;  // valid in Head
     cls_e head_cls;  // of the header that is being checked
-    logic is_dyn, is_group, is_ready, is_answer, follow, has_pay, no_room;
+    logic is_dyn, is_group, is_ready, is_answer, at_answer, follow, has_pay, no_room;
     logic [Cfg.PayW-1:0] flits;  // of the payload, less 1
     err_e head_code;
 
@@ -351,8 +351,12 @@ module ingress #(
         .list_sel_o(list_sel)
     );
 
-    // in a list of targets the header's place has targets
-    assign sel = (is_answer && !in_list_q) ? answer_mask_i : looked_up;
+    // In a list the header's bits are targets, so answer_mask_i has no meaning. Bit by bit: of wide
+    // vectors Verilator joins choices by in_list_q, and ports would wait for each other (lanes).
+    assign at_answer = is_answer && !in_list_q;
+    always_comb
+        for (int unsigned p = 0; p < Cfg.N; p++)
+            sel[p] = at_answer ? answer_mask_i[p] : looked_up[p];
 
     target_walk #(
         .Cfg(Cfg)
