@@ -57,13 +57,14 @@ static unsigned cached(unsigned pairs, unsigned layers, bool again)
     return again ? (behind + 1) / 2 : behind > 0;
 }
 
-/// Cut behind each layer in turn.
+/// Cut behind each layer in turn; of few cases behind every second one, for the systems in turn.
 static void cut(unsigned gpus, unsigned pairs, bool again)
 {
+    const unsigned step = test_cases(2, 1), most = again ? 3 * pairs - 1 : 2 * pairs;
     struct bench b;
     prepare(&b, gpus, pairs, again);
     for (unsigned s = 0; s < MW_SYSTEMS; s++)
-        for (unsigned layers = 1; layers <= (again ? 3 * pairs - 1 : 2 * pairs); layers++) {
+        for (unsigned layers = 1 + s % step; layers <= most; layers += step) {
             struct mw_result r;
             b.params.stack_layers = layers;
             const int status = bench_run(&b, mw_systems[s].name, &r);
