@@ -71,7 +71,7 @@ settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(if $
     $(call large,$(2)) $(call large_far,$(1)) $(kind_$(3))))
 MODEL_OPT ?= -O2
 # that only tests run, a few short layers each: what they gain by more optimization is less than it takes
-BRIEF_MODELS := n2f8-plain n3f16-fst n9f8-small n9f8-small-plain
+BRIEF_MODELS := n2f8-plain n4f8-small-fst n3f16-fst n9f8-small n9f8-small-plain
 # model_opt: configuration, optimization of others, of these
 model_opt = $(if $(filter $(1),$(BRIEF_MODELS)),$(3),$(2))
 # the compiler of plain models, and whose way of precompiled headers Verilator's makefile takes
@@ -123,9 +123,10 @@ include sim/plain.mk sim/lanes/lanes.mk sim/device.mk
 
 # configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures,
 # without some primitives, and plain ones, one with waveforms, beside others; as N.F.small.trace[.backend]
-MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 $(KINDS:%=2.8.%.0) 3.16.0.0 3.16.0.1 2.8.0.0.plain
-LONG_MODELS := 9.8.1.0 9.8.1.0.plain 2.8.far.0 4.16.far.0 $(KINDS:%=8.16.%.0) 16.16.0.0 $(KINDS:%=16.16.%.0) 32.16.0.0 \
-    $(KINDS:%=32.16.%.0) 40.8.0.0 40.8.far.0 72.16.far.0 4.8.0.0.plain 8.16.0.0.plain 5.16.0.0 6.16.0.0 7.16.0.0
+MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 $(KINDS:%=2.8.%.0) 3.16.0.0 4.8.1.1 2.8.0.0.plain
+LONG_MODELS := 3.16.0.1 9.8.1.0 9.8.1.0.plain 2.8.far.0 4.16.far.0 $(KINDS:%=8.16.%.0) 16.16.0.0 \
+    $(KINDS:%=16.16.%.0) 32.16.0.0 $(KINDS:%=32.16.%.0) 40.8.0.0 40.8.far.0 72.16.far.0 4.8.0.0.plain \
+    8.16.0.0.plain 5.16.0.0 6.16.0.0 7.16.0.0
 asked_kind := $(or $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter 1,$(FAR)),far),$(LIKE),$(SMALL))
 asked := $(N).$(F).$(asked_kind).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
 dotted = $(word $(2),$(subst ., ,$(1)))

@@ -6,13 +6,13 @@ IN_PLAIN := sim/fabric_plain.cpp sim/large.h
 plain_flags = -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 \
     -Wno-lint -Wno-style $(if $(filter 1,$(1)),--trace-fst --trace-structs)
 
-# What writes waveforms takes clang four times as long with optimization, and runs for a few layers.
-brief_waves = sed -i '1i \#pragma clang optimize off'
+# configuration, trace: what writes waveforms takes clang four times as long with optimization
+plain_opt = $(call model_opt,$(1),$(if $(filter 1,$(2)),-O1,$(MODEL_OPT)),$(if $(filter 1,$(2)),-O0,-O1))
 
 # plain_rules: configuration, N, F, small, trace
 define plain_rules
 $(call flags_rule,$(B)/model/$(1),$(call plain_flags,$(5)) $(call settings_of,$(2),$(3),$(4)); \
-    $(call model_opt,$(1),$(MODEL_OPT),-O1))
+    $(call plain_opt,$(1),$(5)))
 $(B)/model/$(1)/fabric/Vfabric.mk: $(B)/model/$(1)/flags $(TOOLS) | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,fabric$$(comma) N=$(2)$$(comma) $(3)-byte \
@@ -22,14 +22,13 @@ $(B)/model/$(1)/fabric/Vfabric.mk: $(B)/model/$(1)/flags $(TOOLS) | $(RTL_PKGS) 
 	    $(RTL_PKGS) rtl/fabric/fabric.sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 \
 	    || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(start_of_large) $$(@D)/Vfabric___024root__*__Slow.cpp
-	$(if $(filter 1,$(5)),$(if $(filter $(1),$(BRIEF_MODELS)),$$(Q)$(brief_waves) $$(@D)/Vfabric__Trace__*.cpp))
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
 $(B)/model/$(1)/fabric/Vfabric__ALL.a: $(B)/model/$(1)/fabric/Vfabric.mk
 	$$(call say,CXX,fabric$$(comma) N=$(2) F=$(3)$$(comma) plain (a minute or more))
 	$$(Q)$$(MAKE) -s -C $$(@D) -f Vfabric.mk Vfabric__ALL.a VERILATOR_ROOT=$(VROOT) $$(VMAKE_PLAIN) \
-	    OPT_FAST="$(call model_opt,$(1),$(if $(filter 1,$(5)),-O1,$(MODEL_OPT)),-O1)" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" \
+	    OPT_FAST="$(call plain_opt,$(1),$(5))" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" \
 	    >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 

@@ -19,7 +19,8 @@
     "--gpus 2 --flit-bytes 8 --tokens-per-gpu " #tokens " --hidden " #hidden " --tile " #tile " "
 /// One on the model that may write waves.
 #define WITH_WAVES \
-    "--gpus 3 --flit-bytes 16 --tokens-per-gpu 6 --hidden 32 --tile 2 --experts 9 --k 2 " \
+    "--gpus 4 --flit-bytes 8 --set small=1 --tokens-per-gpu 6 --hidden 32 --tile 2 --experts 8 " \
+    "--k 2 " \
     "--system dysharp "
 #define EXPERTS_8 "--experts 8 --k 2 "
 #define SYNTHETIC SMALL_RUN EXPERTS_8
