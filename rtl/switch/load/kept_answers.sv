@@ -8,11 +8,12 @@
 // another one comes, if a load waits for that slot, or if that slot is being sent. go_i forgets all
 // rows, so no layer gets a row of an earlier one. Slots lie 2^row_shift_i bytes apart in the RAM.
 // Ports: enable_i: the layer keeps answers. look_i: a load of row index_i by from_i finds no open
-// entry. hit_o: it waits here. twice_o: it does already, which is an error. first_i: the first
-// packet of an answer, of row row_i, but not of a load that bypassed the table. next_i: a later one
-// of the same row. poison_i: it is poisoned. flit_*: the payload of the packet before. packet_*:
-// the flits of what is sent, of epoch_i, each until packet_take_i. use_o: its packet begins, which
-// takes a credit (may_i). evict_o: a complete row loses its slot. idle_o: nothing is to be sent.
+// entry. hit_o: it waits here, unless twice_o: from_i waits for this row already. first_i: the
+// first packet of an answer, of row row_i, but not of a load that bypassed the table. next_i: a
+// later one of the same row. poison_i: it is poisoned. flit_*: the payload of the packet before.
+// packet_*: the flits of what is sent, of epoch_i, each until packet_take_i. use_o: its packet
+// begins, which takes a credit (may_i). evict_o: a kept row loses its slot. idle_o: nothing is to
+// be sent.
 // Order: One row at a time. A packet has no gaps.
 // Back-pressure: A packet waits for may_i and for the parser. A load waits until its row is
 // complete. If the row is already being sent, it waits until the row is sent again.
@@ -56,7 +57,7 @@ module kept_answers #(
     input  wire logic             may_i,
     output logic                  use_o,          // a packet begins
 
-    output logic evict_o,  // a row loses its place
+    output logic evict_o,  // a kept row loses its slot
     output logic idle_o
 );
     localparam int unsigned Slots = Cfg.KeepRows;
@@ -66,7 +67,7 @@ module kept_answers #(
 
     if (Slots == 0 || Flits != (1 << FlitAW) || Cfg.HeadFlits != 1
             || Cfg.PartSharedRam) begin : gen_check
-        $error("kept_answers: MergeKeep is a power of two, and flits have 16 bytes");
+        $error("kept_answers: MergeKeep is a power of two, flits have 16 bytes, no PartSharedRam");
     end
 
     typedef logic [SlotW-1:0] slot_t;
@@ -137,7 +138,7 @@ module kept_answers #(
         twice_o &= look_i && enable_i;
     end
     assign kept = hit_o && !twice_o;
-    assign evict_o = starts && complete_q[oldest];
+    assign evict_o = starts && complete_q[oldest] && !bad_q[oldest];
     assign touch = starts || kept;
 
     // ---- a row that comes: its flits go to the RAM in their order ----

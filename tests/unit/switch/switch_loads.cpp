@@ -446,6 +446,8 @@ TEST(spoilt_rows_are_not_kept)
         assert_int_equal(l.at(3, 0).spoilt, 0);
         assert_int_equal(l.load(4, 0), 0); // this one is
         assert_int_equal(l.at(4, 0).spoilt, 0);
+        for (unsigned row = 1; row < l.places; row++) // one in the place of the spoilt row
+            assert_int_equal(l.load(1, row), 1);
         b.finish();
         assert_int_equal(l.evicted(), 0);
     }

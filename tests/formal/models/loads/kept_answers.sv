@@ -40,7 +40,7 @@ module kept_answers #(
     input  wire logic             may_i,
     output logic                  use_o,          // a packet begins
 
-    output logic evict_o,  // a row loses its place
+    output logic evict_o,  // a kept row loses its slot
     output logic idle_o
 );
     localparam int unsigned Rows = 1 << Cfg.TokensLog2;
