@@ -3,9 +3,9 @@
 // Configuration bus of the device and registers of the whole fabric (spec/fabric.rdl): go and
 // done, tables of the switch, its counters.
 //
-// Ports: Address 0 to 0xffff is the fabric, 0x10000 + 0x1000 g is node g. A layer runs from the
-// pulse go_o to the first cycle in which all_idle_i is high again, at the earliest 4 cycles after
-// go, so that what starts at go is visible.
+// Ports: Addresses from map_pkg::Nodes on are nodes, 0x1000 each, those below it the fabric. A
+// layer runs from the pulse go_o to the first cycle in which all_idle_i is high again, at the
+// earliest 4 cycles after go, so that what starts at go is visible.
 // Order: One access at a time (see bundle_pkg). The next may start in the cycle after its ack.
 // Latency: Every access ends. A node needs at most 34 cycles.
 // Errors: An access to an address that does not exist, and a write while a layer runs to a register

@@ -1,17 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabric_csr with 5 nodes that answer after random times: routing of accesses, refusals, tables,
-// counters, go, done and the cycle count, errors of the switch. MW_SEED repeats a run.
+// fabric_csr with 5 or 72 nodes that answer after random times: routing of accesses, refusals,
+// tables, masks of ports, counters, go, done and the cycle count, errors of the switch. MW_SEED
+// repeats a run.
 #include "bench/dut.h"
 #include "bench/packet.h"
 #include "fabric_regs.h"
 #include "map.h"
+
+#include <bitset>
 
 using namespace tb;
 
 #define FABRIC(reg) static_cast<uint32_t>(offsetof(mw_fabric_t, reg))
 
 static const unsigned NODES = PARAM_N;
+
+/// Ports, bit p for port p. Registers have four words for them.
+using ports = std::bitset<128>;
+
+static uint32_t word_of(const ports &set, unsigned w)
+{
+    return static_cast<uint32_t>((set >> 32 * w & ports(0xffffffff)).to_ulong());
+}
+static ports any_ports(dice &rng, unsigned count = NODES)
+{
+    ports set;
+    for (unsigned p = 0; p < count; p++)
+        set[p] = rng.percent(50);
+    return set;
+}
+static ports all_ports()
+{
+    return ~ports() >> (128 - NODES);
+}
+template <class Port> void put_ports(Port &port, const ports &set)
+{
+    const uint32_t words[] = {word_of(set, 0), word_of(set, 1), word_of(set, 2), word_of(set, 3)};
+    put(port, words);
+}
+/// `count` bits of a pin of any width, from `low` on.
+template <class Port> ports bits_of(const Port &port, unsigned low, unsigned count)
+{
+    ports set;
+    const bytes all = get(port);
+    for (unsigned i = 0; i < count; i++)
+        set[i] = all[(low + i) / 8] >> (low + i) % 8 & 1;
+    return set;
+}
 
 /// A read path of four cycles: whether the answer to this place is out.
 struct read_path {
@@ -35,14 +71,17 @@ struct registers : model<Vfabric_csr> {
     // what pulses showed
     unsigned gos = 0, runs = 0, sweeps = 0, emaps = 0, groups = 0;
     unsigned ups[NODES] = {}, downs[NODES] = {};
-    uint32_t emap_address = 0, emap_data = 0, group_address = 0, group_data = 0;
+    uint32_t emap_address = 0, emap_data = 0, group_address = 0;
+    ports group_data;
 
     registers()
     {
-        dut.cfg_req_i = dut.sweep_busy_i = dut.node_error_i = dut.node_reset_i = 0;
-        dut.down_i = dut.sw_err_valid_i = 0;
+        dut.cfg_req_i = dut.sweep_busy_i = dut.sw_err_valid_i = 0;
+        put_ports(dut.node_error_i, {});
+        put_ports(dut.node_reset_i, {});
+        put_ports(dut.down_i, {});
         dut.all_idle_i = dut.switch_idle_i = dut.links_idle_i = 1;
-        dut.node_idle_i = 0x1f;
+        put_ports(dut.node_idle_i, all_ports());
         quiet_nodes();
         reset();
     }
@@ -97,8 +136,8 @@ struct registers : model<Vfabric_csr> {
         runs += dut.run_o;
         sweeps += dut.sweep_o;
         for (unsigned p = 0; p < NODES; p++) {
-            ups[p] += dut.enable_o >> p & 1;
-            downs[p] += dut.disable_o >> p & 1;
+            ups[p] += bit(dut.enable_o, p);
+            downs[p] += bit(dut.disable_o, p);
         }
         if (dut.emap_we_o) {
             emaps++;
@@ -108,7 +147,7 @@ struct registers : model<Vfabric_csr> {
         if (dut.groups_we_o) {
             groups++;
             group_address = dut.groups_addr_o;
-            group_data = dut.groups_data_o;
+            group_data = bits_of(dut.groups_data_o, 0, std::max(NODES, 32u));
         }
     }
 
@@ -255,7 +294,7 @@ TEST(tables)
 {
     registers b;
     for (unsigned p = 0; p < NODES; p++)
-        assert_int_equal(b.dut.partition_o >> NODES * p & 0x1f, 0x1f); // all, after reset
+        assert_true(bits_of(b.dut.partition_o, NODES * p, NODES) == all_ports()); // after reset
     // of what there are: one that there is, the last, the first that there is not, any
     auto around = [&](uint32_t there, uint32_t most) {
         return b.rng.percent(60)   ? b.below(there)
@@ -276,25 +315,34 @@ TEST(tables)
             assert_int_equal(b.emap_address, expert);
             assert_int_equal(b.emap_data, place(valid, gpu, local));
         }
-        // words of ports or groups that there are not change nothing
-        uint32_t group = around(PARAM_Groups, 128), members = b.rng.word();
-        b.write(FABRIC(groups) + 16 * group + 4 * b.rng.between(1, 3), b.rng.word());
-        assert_int_equal(b.groups, grouped);
-        b.write(FABRIC(groups) + 16 * group, members);
+        // the lowest word ends a group; words of ports or groups that there are not change nothing
+        const uint32_t group = around(PARAM_Groups, 128);
+        const ports members = any_ports(b.rng, 128);
+        ports written = members & ports(0xffffffff);
+        for (unsigned w = 3; w > 0; w--) {
+            if (b.rng.one_in(3))
+                continue;
+            b.write(FABRIC(groups) + 16 * group + 4 * w, word_of(members, w));
+            written |= members & ports(0xffffffff) << 32 * w;
+            assert_int_equal(b.groups, grouped);
+        }
+        b.write(FABRIC(groups) + 16 * group, word_of(members, 0));
         grouped += group < PARAM_Groups;
         assert_int_equal(b.groups, grouped);
         if (group < PARAM_Groups) {
             assert_int_equal(b.group_address, group);
-            assert_int_equal(b.group_data, members);
+            assert_true(b.group_data == (written & ~ports() >> (128 - std::max(NODES, 32u))));
         }
     }
-    uint32_t mask[NODES];
-    for (unsigned p = 0; p < NODES; p++)
-        b.write(FABRIC(partitions) + 16 * p, mask[p] = b.rng.word());
+    ports mask[NODES];
+    for (unsigned p = 0; p < NODES; p++) {
+        mask[p] = any_ports(b.rng, 128);
+        for (unsigned w = 0; w < 4; w++)
+            b.write(FABRIC(partitions) + 16 * p + 4 * w, word_of(mask[p], w));
+    }
     b.write(FABRIC(partitions) + 16 * NODES, 0);
-    b.write(FABRIC(partitions) + 4, 0);
     for (unsigned p = 0; p < NODES; p++)
-        assert_int_equal(b.dut.partition_o >> NODES * p & 0x1f, mask[p] & 0x1f);
+        assert_true(bits_of(b.dut.partition_o, NODES * p, NODES) == (mask[p] & all_ports()));
     for (unsigned i = 0; i < 50; i++) {
         unsigned port = b.below(128), index = b.below(16);
         assert_int_equal(b.read(FABRIC(counters) + 4 * (16 * port + index)),
@@ -321,8 +369,8 @@ TEST(settings)
     assert_int_equal(b.dut.ctl_window_o, 13);
     assert_int_equal(b.read(FABRIC(epoch)), 2);
     assert_int_equal(b.read(FABRIC(link)), 33);
-    b.dut.node_idle_i = 0x15;
-    b.dut.node_error_i = 0x0a;
+    put_ports(b.dut.node_idle_i, ports(0x15));
+    put_ports(b.dut.node_error_i, ports(0x0a));
     b.dut.links_idle_i = 0;
     b.dut.sweep_busy_i = 1;
     assert_int_equal(b.read(FABRIC(node_idle)), 0x15);
@@ -384,16 +432,15 @@ TEST(any_settings)
         for (field &f : fields)
             f.value = f.at == at ? value >> f.low & ((1u << f.width) - 1) : f.value;
         look_at_all();
-        b.dut.node_idle_i = b.below(32);
-        b.dut.node_error_i = b.below(32);
-        b.dut.down_i = b.below(32);
-        for (unsigned w = 1; w < 4; w++)
-            assert_int_equal(b.read(FABRIC(node_idle) + 4 * w) |
-                                 b.read(FABRIC(node_error) + 4 * w) | b.read(FABRIC(down) + 4 * w),
-                             0);
-        assert_int_equal(b.read(FABRIC(node_idle)), b.dut.node_idle_i);
-        assert_int_equal(b.read(FABRIC(node_error)), b.dut.node_error_i);
-        assert_int_equal(b.read(FABRIC(down)), b.dut.down_i);
+        const ports idle = any_ports(b.rng), error = any_ports(b.rng), down = any_ports(b.rng);
+        put_ports(b.dut.node_idle_i, idle);
+        put_ports(b.dut.node_error_i, error);
+        put_ports(b.dut.down_i, down);
+        for (unsigned w = 0; w < 4; w++) {
+            assert_int_equal(b.read(FABRIC(node_idle) + 4 * w), word_of(idle, w));
+            assert_int_equal(b.read(FABRIC(node_error) + 4 * w), word_of(error, w));
+            assert_int_equal(b.read(FABRIC(down) + 4 * w), word_of(down, w));
+        }
     }
     assert_int_equal(b.gos + b.sweeps, 0);
 }
@@ -499,15 +546,15 @@ TEST(switch_errors)
     for (unsigned i = 0; i < 3; i++) {
         b.dut.sw_err_valid_i = 1;
         b.dut.sw_err_code_i = static_cast<uint8_t>(6 + i);
-        b.dut.sw_err_port_i = static_cast<uint8_t>(4 - i);
+        b.dut.sw_err_port_i = static_cast<uint8_t>(NODES - 1 - i);
         b.cycles(1);
     }
     b.dut.sw_err_valid_i = 0;
-    assert_int_equal(b.read(FABRIC(error)), 6 | 4 << 8 | 3u << 16);
+    assert_int_equal(b.read(FABRIC(error)), 6 | (NODES - 1) << 8 | 3u << 16);
     b.dut.sw_err_valid_i = 1;
     b.cycles(70000);
     b.dut.sw_err_valid_i = 0;
-    assert_int_equal(b.read(FABRIC(error)), 6 | 4 << 8 | 0xffffu << 16);
+    assert_int_equal(b.read(FABRIC(error)), 6 | (NODES - 1) << 8 | 0xffffu << 16);
     b.write(FABRIC(control), 1);
     assert_int_equal(b.read(FABRIC(error)), 0);
 }
@@ -520,8 +567,8 @@ TEST(ports_up_and_down)
     assert_int_equal(b.dut.ctl_limit_o, 9);
     assert_int_equal(b.read(FABRIC(limit)), 9);
     unsigned ups[NODES] = {}, downs[NODES] = {};
-    for (unsigned i = 0; i < 40; i++) {
-        uint32_t p = b.below(8), what = b.below(4); // ports that are not there, too
+    for (unsigned i = 0; i < 8 * NODES; i++) {
+        uint32_t p = b.below(NODES + 3), what = b.below(4); // ports that are not there, too
         b.write(FABRIC(ports), p | what << MW_FABRIC__PORTS__UP_bp);
         if (p < NODES) {
             ups[p] += what & 1;
@@ -533,14 +580,15 @@ TEST(ports_up_and_down)
         assert_int_equal(b.ups[p], ups[p]);
         assert_int_equal(b.downs[p], downs[p]);
     }
-    b.dut.down_i = 0x12;
-    assert_int_equal(b.read(FABRIC(down)), 0x12);
     // a node that is being reset does not answer; the others do
-    b.dut.node_reset_i = 1u << 2;
-    uint32_t value = 0;
-    assert_false(b.access(false, MW_MAP_NODES + 2 * MW_MAP_NODE_STRIDE + 8, &value));
-    assert_false(b.access(true, MW_MAP_NODES + 2 * MW_MAP_NODE_STRIDE + 8, &value));
-    assert_int_equal(b.read(MW_MAP_NODES + MW_MAP_NODE_STRIDE + 8), 1u << 16 | 8);
-    b.dut.node_reset_i = 0;
-    assert_int_equal(b.read(MW_MAP_NODES + 2 * MW_MAP_NODE_STRIDE + 8), 2u << 16 | 8);
+    for (unsigned g : {2u, NODES - 1}) {
+        const uint32_t there = MW_MAP_NODES + g * MW_MAP_NODE_STRIDE + 8;
+        put_ports(b.dut.node_reset_i, ports(1) << g);
+        uint32_t value = 0;
+        assert_false(b.access(false, there, &value));
+        assert_false(b.access(true, there, &value));
+        assert_int_equal(b.read(MW_MAP_NODES + MW_MAP_NODE_STRIDE + 8), 1u << 16 | 8);
+        put_ports(b.dut.node_reset_i, {});
+        assert_int_equal(b.read(there), g << 16 | 8);
+    }
 }
