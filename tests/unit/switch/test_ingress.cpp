@@ -419,6 +419,7 @@ class input : public tb::model<Vingress> {
         unsigned taken = 0, free = STORE_PKTS;  // credits: of kept packets; nobody's
         unsigned behind_link = 0, in_a_row = 0; // packets of one that went before the other
         uint64_t decided = 0;                   // packets of the link, a cycle before
+        bool seen = false; // the parser saw a packet of the link, and took nothing of it
         uint64_t sent = 0;
     } kept;
     void keep()
@@ -502,6 +503,10 @@ class input : public tb::model<Vingress> {
             assert_true(dut.kept_i);
         if (take) // its payload is kept already
             SAME(dut.pay_o, 0);
+        // a packet that the parser has seen is not put off
+        if (kept.seen)
+            SAME(mine, false);
+        kept.seen = QUEUE(begin_i) && QUEUE(valid_o) && !QUEUE(take_i) && !mine;
         // They take turns. A packet of the link shows in at most 3 cycles at the head of its queue,
         // and one that is rejected is known a cycle later.
         if (kept.decided != decided)
