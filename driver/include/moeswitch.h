@@ -962,11 +962,12 @@ MW_API int mw_counters_read(struct mw_device *device, struct mw_counters *counte
 /// Merged loads of the rows of each GPU since go; 0 on a device without merge_loads.
 struct mw_load_counters {
     struct {
-        uint32_t loads, fetches;  ///< rows loaded by other GPUs, rows fetched for them
-        uint32_t bypasses;        ///< of the fetches: those past the table, for one GPU
-        uint32_t evictions;       ///< kept rows that made room for others
-        uint32_t most_entries;    ///< in use at a time
-        uint32_t spread, longest; ///< cycles from an entry's first to its last load: sum, most
+        uint32_t loads, fetches; ///< rows loaded by other GPUs, rows fetched for them
+        uint32_t bypasses;       ///< of the fetches: those past the table, for one GPU
+        uint32_t evictions;      ///< kept rows that made room for others
+        uint32_t most_entries;   ///< in use at a time
+        /// cycles from an entry's first to its last load, each modulo 2^16: sum, most
+        uint32_t spread, longest;
     } port[MW_MAX_PORTS];
     uint32_t kept[MW_MAX_PORTS]; ///< loads that kept rows answered, without a fetch
 };

@@ -56,8 +56,9 @@ package cfg_pkg;
                                           // members have reported
         bit            TileReductions;    // also of rows that all GPUs compute, without a dispatch
         bit            MergeLoads;        // GPUs load rows, and the switch merges loads of one
-        int unsigned   MergeEntries;      // rows that wait for an answer at a port, in sets of
-        int unsigned   MergeWays;
+        int unsigned   MergeEntries;      // rows that wait for an answer at a port: MergeWays times
+                                          // a power of two, at most 511
+        int unsigned   MergeWays;         // of them in a set
         int unsigned   MergeKeep;         // bytes of answers that a port keeps: 2^i, or 0: none
         int unsigned   KeepRows;          // rows that these are, at most; only with 16-byte flits
         int unsigned   OpenLoads;         // rows that a GPU may load at a time

@@ -23,7 +23,7 @@
 // CTRL, STORE and REQ pass the flit queue and the parser. PART goes directly to the queue of its
 // requester, so a partial never waits for the parser. Where both write to the same RAMs
 // (PartSharedRam), partials wait for the end of a payload, and the parser waits for the end of a
-// partial (write_turns).
+// partial (write_turns). With MergeKeep, kept answers enter between packets of the link, in turns.
 // Order: First in, first out. No output sees a packet until its last target has been checked.
 // Header, targets and payload are written to the free slot after the last packet of each queue, and
 // push_o makes them a packet.
@@ -242,7 +242,8 @@ module ingress #(
         .empty_o(queue_empty)
     );
 
-    // Packets of the link and kept ones take turns. A packet that the parser looks at stays there.
+    // Packets of the link and kept ones take turns. One of the link that the parser saw in the
+    // cycle before and did not take goes first (link_q).
     if (Cfg.MergeKeep != 0) begin : gen_kept
         logic open_q, link_q, turn_q;
 
@@ -315,8 +316,8 @@ module ingress #(
     logic listing, in_range, reached, port_good, other_good, somewhere, allowed, one_more, lane_end;
     logic list_wait, clearing, twice, again;
     logic [3:0] earlier;
-    logic decide, reject, accept;  // a target is checked; with it the packet is
-                                   // rejected, or accepted
+    logic decide, reject, accept;  // a target is checked; with it the packet is rejected, or
+                                   // accepted
     logic row_open;  // see row_outputs
     logic [Cfg.N-1:0] row_mask;
 
@@ -402,8 +403,8 @@ module ingress #(
 
     // the packet ends too early or too late
     assign misplaced = lane_end && flit_last != (!one_more && !pay);
-    // what this flit holds says nothing: it may be what the link's wires
-    // held in a cycle without one
+    // what this flit holds says nothing: it may be what the link's wires held in a cycle without
+    // one
     assign spoilt = flit_last && flit_err;
     assign row_bad = state_q == Head
                      && (row_code != ERR_NONE || (is_ready && lanes_code != ERR_NONE)

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counts of a merge_table: loads, FETCHs, those that bypassed the table, kept rows that were
-// evicted, most entries in use, cycles from the first to the last load of an entry (sum and most),
-// and loads that kept rows answered.
+// Counts of a merge_table: loads, FETCHs, those past the table, kept rows that lost their slot,
+// most entries in use, cycles from the first to the last load of an entry (sum and most), and loads
+// that kept rows answered. Each entry's cycles are modulo 2^16, and the sum is of what remains.
 //
-// Ports: count_o is count idx_i, in the order of the register map; 0 of one that is not there.
+// Ports: count_o: count idx_i, in the order above; 0 if there is none of that number.
 // Latency: An event counts from the next cycle on.
 `default_nettype none
 
-module load_counts #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
-) (
+module load_counts (
     input  wire logic        clk_i,
     input  wire logic        clear_i,
     input  wire logic        load_i,
@@ -58,10 +56,6 @@ module load_counts #(
             4'd7:    count_o = kept_q;
             default: count_o = '0;
         endcase
-    end
-
-    if (Cfg.MergeEntries > 511) begin : gen_check
-        $error("load_counts: more entries than used_i counts");
     end
 endmodule
 

@@ -25,7 +25,7 @@ module load_window #(
 
     logic [W-1:0] ended;
 
-    // Of one home one load at most ends in a cycle, in either way, but one of each may.
+    // At a home one load may be answered and another one rejected in the same cycle.
     always_comb begin
         ended = '0;
         for (int unsigned d = 0; d < Cfg.Others; d++) ended += W'(answered_i[d]) + W'(bad_i[d]);

@@ -5,10 +5,10 @@
 // Function: A load that may be merged looks for an entry of its row. If there is one, the reader
 // joins it. Otherwise an entry is made and the row is fetched. If its set has no free way, or
 // limit_i entries are in use, the load bypasses the table: it is fetched for this reader alone, and
-// only a number counts it. An entry takes no further reader from the first packet of its answer on,
-// because that reader would miss it. It is free again with the last packet. go_i clears everything.
-// With keep_i kept_answers keeps the row for loads that come from that packet on, but not the
-// answer of a load that bypassed the table.
+// counted with the reader's others (passed_q). An entry takes no further reader from the first
+// packet of its answer on, because that reader would miss it. It is free again with the last
+// packet. go_i clears everything. With keep_i kept_answers keeps the row for loads that come from
+// the first packet on, but not the answer of a load that bypassed the table.
 // Ports: Sets of ports are by distance. The sets are the low bits of the index. FETCHs wait in a
 // queue until fetch_sent_i. An answer is looked up in the cycle of its header; answer_accept_i
 // reports in the same cycle that the packet enters.
@@ -16,9 +16,10 @@
 // another one.
 // Back-pressure: A lane waits for one lane of each other reader, and for room in the queue of
 // FETCHs, whose packets leave without credit. Answers never wait.
-// Errors: To the reader, with its load lost: COUNT, it waits for the row already; PARTITION, the
-// home may not reach it; OWES, the home has been down since go. To the home (answer_code_o):
-// TARGETS, no load waits for such an answer; LENGTH, the packet does not fit the row.
+// Errors: To the reader, with its load lost: COUNT, it waits already, in an entry that still takes
+// readers or for a kept answer; PARTITION, the home may not reach it; OWES, the home has been down
+// since go. To the home (answer_code_o): TARGETS, no load waits for such an answer; LENGTH, the
+// packet does not fit the row.
 `default_nettype none
 `include "assert.svh"
 
@@ -72,7 +73,7 @@ module merge_table #(
     output logic                      kept_use_o,
     output logic                      kept_idle_o,   // none is sent, and none is to be
 
-    output logic [31:0] count_o, // see port_loads
+    output logic [31:0] count_o, // see load_counts
     input  wire logic [3:0] count_idx_i,
     output logic        idle_o
 );
@@ -83,12 +84,12 @@ module merge_table #(
     localparam int unsigned SetW = cfg_pkg::index_w(Sets);
     localparam int unsigned Entries = Ways * Sets;
     localparam int unsigned UsedW = $clog2(Entries + 1);
-    localparam int unsigned StampW = 16;
+    localparam int unsigned StampW = 16;  // see load_counts
 
-    if (Entries == 0 || Entries > 512 || Entries != Cfg.MergeEntries || Sets != (1 << $clog2(
+    if (Entries == 0 || Entries > 511 || Entries != Cfg.MergeEntries || Sets != (1 << $clog2(
             Sets
         ))) begin : gen_check
-        $error("merge_table: MergeEntries must be MergeWays, at most 512, times a power of two");
+        $error("merge_table: MergeEntries is MergeWays times a power of two, at most 511");
     end
 
     typedef logic [Cfg.TokensLog2-1:0] index_t;
@@ -354,9 +355,7 @@ module merge_table #(
     logic [StampW-1:0] spread;
     assign spread = answered.last - answered.first;
 
-    load_counts #(
-        .Cfg(Cfg)
-    ) i_counts (
+    load_counts i_counts (
         .clk_i,
         .clear_i(!rst_ni || go_i),
         .load_i(good),
@@ -373,7 +372,6 @@ module merge_table #(
 
     assign idle_o = !act_q && used_q == '0 && passed == '0 && !fetch_valid_o && answered_o == '0
                     && bad_o == '0 && kept_idle_o;
-
 
     `MW_ASSERT(!(makes || bypasses) || fetch_room, "a FETCH has no place")
     `MW_CONTRACT(answer_accept_i, answer_code_o == ERR_NONE, "a wrong answer is accepted")

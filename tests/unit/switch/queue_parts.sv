@@ -59,7 +59,7 @@ module queue_parts #(
     input  wire logic [2:0]  ram_raddr_i,
     output logic [17:0]      ram_rdata_o
 );
-    load_counts #(.Cfg(Cfg)) i_loads (
+    load_counts i_loads (
         .clk_i, .clear_i(loads_clear_i), .load_i(loads_events_i[0]), .fetch_i(loads_events_i[1]),
         .bypass_i(loads_events_i[2]), .evict_i(loads_events_i[3]), .kept_i(loads_events_i[4]),
         .used_i(loads_used_i), .free_i(loads_free_i), .spread_i(loads_spread_i),
