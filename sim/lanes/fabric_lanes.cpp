@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fabric of a model in lanes: parts, joined here as rtl/fabric/fabric.sv, fabric_core.sv and
-// rtl/switch/switch_top.sv join them. Nodes, their links and the ports of the switch run all at
-// once, each kind a lane of a vector each: lanes.py makes that of Verilator's model of one, and
-// nodes.h has the nodes. The registers, and what the ports share, are there once. Each part is
-// evaluated once per clock edge, with the cycles of a plain model (tests/system).
+// rtl/switch/switch_top.sv join them. Nodes, links and ports of the switch are lanes of vectors, of
+// which lanes.py makes the code from Verilator's model of one. All links are one block, nodes and
+// ports have blocks of their own (nodes.h, ports.h). The registers, and what the ports share, are
+// there once. Each part is evaluated once per clock edge, with the cycles of a plain model
+// (tests/system).
 //
 // Verilator's eval() only initialises the parts. Then a clock edge runs what schedule.py lists,
 // without looking for edges. Only ports and what they share have outputs that follow inputs of the
@@ -53,9 +54,8 @@ struct device {
     std::remove_reference_t<decltype(bus.node_o)> asked{};          // of the nodes' registers
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
     node_block::control applied{};                                  // what the nodes have
-    // What a clock edge of the links and one of the nodes leave for the other's next one:
-    // that of a cycle at its number's last bit, so that it stands until that edge of the cycle
-    // behind has read it.
+    // What a clock edge of the links leaves for the nodes' next one, and the reverse. Cycle i
+    // writes element i % 2, so that the other side can still read what cycle i - 1 wrote.
     node_block::from_links for_nodes[2][node_block::COUNT] = {};
     node_block::to_links of_nodes[2][node_block::COUNT] = {};
     alignas(64) unsigned nodes_at = 0; // cycles of the nodes, of which their clock edge alone knows
@@ -282,8 +282,8 @@ struct device {
         if (threads)
             node_thread.rouse();
     }
-    // Both in one. The nodes' thread may still be at the cycle before when this one is posted, and
-    // at this one behind it.
+    // A settle() and a rise(). The nodes' thread may still be at the cycle before when tell_nodes()
+    // posts this one, and may be at this one when cycle() ends.
     void cycle()
     {
         tell_nodes();
@@ -298,7 +298,7 @@ struct device {
         fabric_at++;
     }
 
-    bool open(const char *path) { return !path; }
+    bool open(const char *path) { return !path; } // lanes have no waveforms
 
     ~device()
     {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a Verilated part again so that one run serves all its copies: a lane of a vector each (sim/lanes/lanes.h).
+"""Writes a Verilated part again so that one run serves a block of copies, a lane of a vector each (sim/lanes/lanes.h).
 
 usage: lanes.py TOP FOLDER [--ring]
 
 FOLDER holds the C++ that Verilator made of TOP. Written there, for fabric_lanes.cpp, nodes.cpp and ports.cpp:
   V<TOP>_lanes.h      struct V<TOP>_lanes: every variable of V<TOP>___024root, with the lanes of a block of copies;
-                      load() from a scalar model; inputs() and edge() of all blocks, a function for one after the
-                      other, as fetching its code costs as much as executing it
+                      load() from a scalar model; inputs() and edge() of several blocks: each function runs for all of
+                      them before the next one does, as fetching its code costs as much as executing it
   V<TOP>_lanes_K.cpp  the functions that inputs() and edge() call, in parts to compile side by side, and load()
   V<TOP>_lanes.mk     rules that make V<TOP>_lanes.a of them, with CXX, which is clang, CXXFLAGS, and HEADERS:
                       lanes.h, ring.h

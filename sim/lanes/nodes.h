@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The nodes of a model in lanes, at most eight in a block. Code of eight lanes runs as fast
-// twice as code of sixteen does once, it is half as much, and what eight nodes hold stays in a
-// core's caches. Ports and links have another number of lanes, for which their code is compiled:
-// between the two lie arrays.
+// The nodes of a model in lanes, at most eight in a block. Two runs of code for eight lanes take as
+// long as one of code for sixteen. The code is half as long, and what eight nodes hold stays in a
+// core's caches. Code of ports and links is compiled for other numbers of lanes, so the wires
+// between them and the nodes are arrays.
 #pragma once
 
 #include "gpu_set.h"
@@ -33,11 +33,12 @@ class node_block {
     };
     template <typename Port> using rows_of = rows<std::remove_reference_t<Port>>;
 
-    // What a clock edge of the links leaves for the nodes' next one, and that one for theirs
+    // What a clock edge of the links leaves for the next one of the nodes
     struct alignas(64) from_links {
         rows_of<decltype(Vnode::dn_i)> dn;
         rows_of<decltype(Vnode::up_crd_i)> up_crd;
     };
+    // ... and one of the nodes for the next one of the links
     struct alignas(64) to_links {
         rows_of<decltype(Vnode::up_o)> up;
         rows_of<decltype(Vnode::dn_crd_o)> dn_crd;

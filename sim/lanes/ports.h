@@ -47,7 +47,7 @@ class switch_ports {
         words_of<decltype(Vswitch_port::mon_data_o)> mon_data_o;
     };
 
-    // What all ports are told, and which of them
+    // What the ports are told: the same of all, and the sets of those that something is for
     struct control {
         bool go, sweep;
         uint8_t epoch;
@@ -74,7 +74,7 @@ class switch_ports {
     static constexpr unsigned lane_of(unsigned g) { return g % MOST; }
     ends &end_of(unsigned g) { return end[g / MOST]; }
 
-    // What mw_sim_watch shows of a port (sim/watch.py)
+    // The block of a port, of which mw_sim_watch shows lane_of() (sim/watch.py)
     const Vswitch_port_lanes &watched(unsigned g) const { return *ports[g / MOST]; }
 
   private:

@@ -2,9 +2,9 @@
 //
 // Wires between copies (sim/lanes/lanes.py --ring). Copies know the others by distance: bit, or
 // element, d of an input of copy l is about copy l + 1 + d, modulo their number, and that one knows
-// l as its number - 2 - d. MW_RING copies are in blocks of MW_COPIES lanes each. In one block an
-// input comes from vectors turned round by some lanes. Of several blocks the lanes of a word lie
-// in a row, twice, from which each block loads its own.
+// l as its number - 2 - d. MW_RING copies are in blocks of MW_COPIES lanes, of which the last block
+// may use fewer. In one block an input is an output whose lanes are turned round. Several blocks
+// put bits together as a set of all copies, and the words of all copies in one array.
 #pragma once
 
 #include "lanes.h"

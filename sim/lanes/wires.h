@@ -20,7 +20,7 @@ void wire(VlUnpacked<Word, MW_SIM_N> &to, Words switch_ports::ends::*from, switc
         to[g] = static_cast<Word>((ports.end_of(g).*from).at[switch_ports::lane_of(g)]);
 }
 
-// ... between all lanes and those of a block of nodes
+// Wires between the links, which have lanes for all GPUs, and a block of nodes
 template <typename Vectors, typename Rows>
 void to_block(Rows &to, const Vectors &from, unsigned block)
 {
@@ -38,7 +38,7 @@ void of_block(Vectors &to, const Rows &from, unsigned block)
         memcpy(reinterpret_cast<char *>(&to) + w * ALL + block * LANES, from.row[w], LANES);
 }
 
-// ... and of the blocks of switch ports
+// ... and the blocks of switch ports
 template <typename Vectors, typename Words>
 void to_ports(switch_ports &ports, Words switch_ports::ends::*to, const Vectors &from)
 {

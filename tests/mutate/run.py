@@ -159,7 +159,7 @@ def units():
 
 def table(names):
     """Rows of docs/developer/testing.md: (unit tests, modules, how many their benches have: `as above` counts, too). A
-    test's name may be short for one like the first: `switch_shared_ram_8`, `_min`."""
+    test's name may be short for one like the first: `ingress`, `_16`."""
     rows, above = [], 0
     known = {f.stem for d in RTL_DIRS for f in pathlib.Path("rtl", d).rglob("*.sv")}
     for line in pathlib.Path("docs/developer/testing.md").read_text().splitlines():
