@@ -514,6 +514,30 @@ TEST(gradients_pass)
     }
 }
 
+// A gradient before each of them leaves the turns of row_sum's stores and the queue as they are.
+TEST_IF(PARAM_GateGradients, stores_take_turns_behind_gradients)
+{
+    for (unsigned sums : {1u, 2u}) { // for each of the queue
+        traffic t = {{0, 0, 60, sums * 60, 0, 200}, 100, 100, 0, 0, 0};
+        t.returns = sums == 2;
+        uplink b(t);
+        b.run();
+        std::vector<unsigned> stores;
+        for (size_t i = 0; i < b.sources.size(); i++) {
+            if (b.sources[i] == DW)
+                continue;
+            stores.push_back(b.sources[i]);
+            assert_true(i == 0 || b.sources[i - 1] == DW || stores.size() < 6 ||
+                        stores.size() > 190);
+        }
+        for (size_t i = 6; i < 60; i++)
+            assert_int_equal(std::count(stores.begin() + static_cast<long>(i),
+                                        stores.begin() + static_cast<long>(i + sums + 1),
+                                        unsigned{ST}),
+                             1);
+    }
+}
+
 // A layer takes the same cycles whatever the one before was like: turns, throttle and dispatch
 // throttle begin anew with each.
 TEST(layers_begin_alike)
