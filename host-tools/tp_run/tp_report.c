@@ -124,7 +124,7 @@ void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw
                         " of them past the table; %" PRIu64 " loads answered by kept rows, %" PRIu64
                         " rows evicted; at most %" PRIu64
                         " entries of a port in use; %.1f cycles from first to last load of an "
-                        "entry, at most %" PRIu64,
+                        "entry, at most %" PRIu64 " (of each modulo 65 536)",
                         r->system->name, sum.loads, rate, sum.fetches, sum.bypasses, sum.kept,
                         sum.evictions, sum.entries, mean_spread(&sum), sum.longest);
 }

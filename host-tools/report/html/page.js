@@ -158,7 +158,7 @@ function parameterRows(place, value) {
 const LOADS = [["loads", "loads"], ["fetches", "fetches from the home"], ["bypasses", "fetches past the table"],
     ["kept", "answered by kept rows"], ["evictions", "kept rows that lost their place"],
     ["merge_rate", "merged, of those possible", times], ["most_entries", "most entries of a port in use"],
-    ["spread_mean", "first to last load of an entry, mean cycles", times], ["spread_most", "at most"]];
+    ["spread_mean", "first to last load of an entry (modulo 65 536), mean cycles", times], ["spread_most", "at most"]];
 
 function loads() {
     const row = (s, i) => [s.system, ...LOADS.map(([key, , format]) => figure(`${system(i)}/loads/${key}`, format ?? null))];
