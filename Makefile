@@ -124,13 +124,15 @@ $(PAGE_H): $(GEN)/%_template.h: $(wildcard $(addsuffix /*,$(PAGE_DIRS)))
 	$(Q)sed 's,^@\(.*\.\(css\|js\)\)@$$,cat $(addsuffix /\1,$(PAGE_DIRS)) 2>/dev/null || true,e' \
 	    $(call page_path,$*.html) | sed 's/[\\"?]/\\&/g; s/.*/"&\\n"/; s/^"@data@\\n"$$/,/' >$@
 
-# what FAR=1 sets (kind_far of sim/model.mk), for the tool: MaxLatency=2047 is MW_FAR_MAX_LATENCY
+# what FAR=1 sets (kind_far of sim/model.mk), for the tool: MaxLatency=2047 is MW_FAR_MAX_LATENCY; and answers
+# that ports keep (KEPT_PARAMS): MergeKeep is MW_BUILT_MERGE_KEEP
+c_names = printf '%s\n' $(2) | sed 's/\([a-z]\)\([A-Z]\)/\1_\2/g; s/=/ = /; s/.*/    $(1)_\U&,/'
 FAR_H := $(GEN)/far_links.h
 $(FAR_H): sim/model.mk
 	$(Q)mkdir -p $(@D)
-	$(Q){ echo '// Generated from kind_far of sim/model.mk: change it there.'; echo '#ifndef MW_FAR_LINKS_H'; \
-	    echo '#define MW_FAR_LINKS_H'; echo 'enum {'; printf '%s\n' $(kind_far) \
-	    | sed 's/\([a-z]\)\([A-Z]\)/\1_\2/g; s/=/ = /; s/.*/    MW_FAR_\U&,/'; echo '};'; echo '#endif'; } \
+	$(Q){ echo '// Generated from kind_far and KEPT_PARAMS of sim/model.mk: change it there.'; \
+	    echo '#ifndef MW_FAR_LINKS_H'; echo '#define MW_FAR_LINKS_H'; echo 'enum {'; \
+	    $(call c_names,MW_FAR,$(kind_far)); $(call c_names,MW_BUILT,$(KEPT_PARAMS)); echo '};'; echo '#endif'; } \
 	    >$@.$$$$ && $(if_changed)
 
 # the USB device core, by LUNA; Amaranth's back end calls Yosys

@@ -48,7 +48,8 @@ SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalEx
 LIKE_PARAMS := $(if $(LIKE),$(shell $(PY) flow/ecp5/board.py $(LIKE) $(SMALL_PARAMS)))
 # What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is
 # touched. Verilator takes arrays of 2^28 elements, which bounds 8-byte flits. large: flit bytes
-large = MemBytesLog2=$(if $(filter 8,$(1)),33,34 MergeKeep=16384 KeepRows=32) $(LARGE_TABLES)
+KEPT_PARAMS := MergeKeep=16384 KeepRows=32
+large = MemBytesLog2=$(if $(filter 8,$(1)),33,34 $(KEPT_PARAMS)) $(LARGE_TABLES)
 # above 32 GPUs: tokens of a GPU, as the tables of rows have 18 bits for {GPU, token}; from 16 on a group for each GPU
 # besides others
 large_far = $(if $(filter $(wordlist 32,71,$(SIZES)),$(1)),TokensLog2=11) \

@@ -87,7 +87,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .gate_gradients = true,
         .cached_handle = true,
         .merge_entries = MW_BUILT_MERGES,
-        .kept_bytes = options->flit_bytes == 16 ? MW_BUILT_KEPT : 0,
+        .kept_bytes = options->flit_bytes == 16 ? MW_BUILT_MERGE_KEEP : 0,
         .open_loads = MW_BUILT_LOADS,
         .open_syncs = MW_BUILT_SYNCS,
         .token_order = true,

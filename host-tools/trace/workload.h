@@ -15,7 +15,7 @@ enum {
     MW_MAX_HIDDEN = 16384,
     // of every device that `make` builds but the small one, see rtl/common/cfg_pkg.sv and
     // sim/model.mk: the ends of options' ranges. A device of another size says its own. With FAR=1
-    // those of far_links.h take their places.
+    // those of far_links.h take their places, which also has what ports keep of answers.
     MW_BUILT_TOKENS = 8192,     ///< of a GPU
     MW_BUILT_FAR_TOKENS = 2048, ///< ... of more than 32
     MW_BUILT_GROUPS = 16,       ///< static ones
@@ -32,7 +32,6 @@ enum {
     MW_BUILT_RESULTS = 4,  ///< credits of a downlink
     MW_BUILT_CACHE = 4096, ///< entries of an allocator's cache
     MW_BUILT_MERGES = 320, ///< entries of a port's table of loads
-    MW_BUILT_KEPT = 16384, ///< bytes of answers that a port keeps, with 16-byte flits
     MW_BUILT_LOADS = 32,   ///< rows that a GPU may load at a time
     MW_BUILT_SYNCS = 8,    ///< tiles that it may have reported and not been granted
     // of a layer's registers, see mw_layer_set
