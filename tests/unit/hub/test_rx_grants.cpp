@@ -332,6 +332,27 @@ TEST(a_place_for_each)
     }
 }
 
+// The oldest packet has lost all but its last lane, and all last lanes that can be here wait.
+// Packets of one lane still have their places.
+TEST(a_place_beside_full_last_lanes)
+{
+    hub b;
+    const unsigned packets = (PLACES + 2) / 3;
+    b.places = PLACES + 3;
+    b.send(b.grant(3, false));
+    b.until("two lanes", 100, [&] { return b.granted == 2; });
+    b.own_rate = b.far_rate = b.tile_rate = 0;
+    for (unsigned i = 1; i < packets; i++)
+        b.send(b.grant(3, false));
+    for (unsigned rows = 3 * packets - 2; rows < PLACES; rows++)
+        b.send(b.grant(1, false));
+    b.until("the last packet", 2000, [&] { return b.link.empty(); });
+    b.cycles(5);
+    assert_int_equal(b.rows.size(), PLACES);
+    b.finish();
+    assert_int_equal(b.granted, PLACES + 2);
+}
+
 // A CTRL packet beside waiting GRANTs: a SIGNAL is an unknown opcode, an EVENT goes on.
 TEST(signals_are_unknown)
 {
