@@ -1202,6 +1202,33 @@ TEST(stores_beyond_credit)
     assert_int_equal(b.credits[MW_CLS_STORE], SLOTS);
 }
 
+// Wrong packets from the link, without a pause and with nothing to write, hold up no row of the own
+// GPU whose last packet has begun.
+TEST(a_row_beside_wrong_packets)
+{
+    hub b;
+    const unsigned token = PORT << TOKEN_SHIFT;
+    auto send_own = [&](const packet &p) { b.local.queue.push_back(encode(p, F, &b.rng)); };
+    send_own(b.row(token, MW_STAGE_GATE, 0, 4 * K));
+    send_own(b.row(token, MW_STAGE_DISPATCH, 0, 128));
+    b.settle_down();
+    send_own(b.row(token, MW_STAGE_DISPATCH, 128, 128));
+    b.cycles(8);
+    packet wrong;
+    wrong.h = b.head(MW_OP_FLAG);
+    wrong.h.epoch = (b.epoch + 1) % 4;
+    for (unsigned i = 0; i < 100; i++) {
+        b.errors.expect_between(b.now, b.now + 20, MW_HWERR_EPOCH, STORE);
+        b.send(wrong, MW_CLS_STORE);
+        if (F == 16)
+            b.cycle(); // as many jobs as with flits of 8 bytes
+        if (i == 30)
+            assert_int_equal(b.row_events, 1);
+    }
+    b.settle_down();
+    b.errors.done();
+}
+
 // Reds of each type and operator, of which most do not exist; those that do keep
 // the rules of stores.
 TEST_IF(REDS, reds)
