@@ -85,7 +85,9 @@ struct hub : model<Vrx> {
             if (wrong && rng.one_in(3))
                 (percent(50) ? home : index) |= 1u << below(5);
             if (wrong && rng.one_in(6))
-                index = rng.pick({1u << shift, 0x7fffu, 0x4000u}) & 0x7fff;
+                index =
+                    rng.pick({1u << shift, 0x7fffu, 1u << rng.between(std::min(shift, 14u), 14)}) &
+                    0x7fff;
             set_lane(p.h, l, l < lanes, home, index);
         }
         return p;
