@@ -108,11 +108,12 @@ enum {
     /// Own parts that are done, where rows are loaded: LN, and GEMM-1.
     DONE = MW_EV_SW0,
     BOTH = 2,
-    /// Ranges of GEMM-1, or of LN, that GEMM-1 may be ahead of the sums. The switch grants rows in
-    /// the order in which all have reported them, so loads wait for the sums of all rows that
-    /// GEMM-1 has reported before.
-    AHEAD = 4,
-    NORMS_AHEAD = 2,
+    /// Ranges of LN, which are no shorter than GEMM-1's, that GEMM-1 may be ahead of the sums, and
+    /// the fewest rows of each home. The switch grants rows in the order in which all have reported
+    /// them, so loads wait for the sums of all rows that GEMM-1 has reported before: with more
+    /// ranges, sums and loads alternate, and uplinks or downlinks are idle in turn.
+    AHEAD = 1,
+    ROWS_AHEAD = 8,
     /// Cycles in which the engine changes from one instruction to the next.
     CHANGE = 50,
     /// Of how many instructions start, loads, done and end of a stream leave room.
@@ -280,8 +281,8 @@ static void add_second(const struct mw_tp_at *at, struct mw_stream *s, unsigned 
 
 static void add_first(const struct mw_tp_at *at, struct mw_stream *s, struct sizes sizes)
 {
-    const unsigned gemms = AHEAD * sizes.gemm, norms = NORMS_AHEAD * sizes.norm;
-    const unsigned ahead = gemms > norms ? gemms : norms;
+    const unsigned ranges = AHEAD * sizes.norm;
+    const unsigned ahead = ranges > ROWS_AHEAD ? ranges : ROWS_AHEAD;
     for (unsigned r = 0; r < ranges_with(at->p, sizes.gemm); r++) {
         const struct mw_tp_span span = range(at, sizes.gemm, r);
         if (mw_tp_gathers(at->p) && span.first + sizes.gemm > ahead)
