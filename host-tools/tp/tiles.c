@@ -113,7 +113,7 @@ enum {
     /// them, so loads wait for the sums of all rows that GEMM-1 has reported before: with more
     /// ranges, sums and loads alternate, and uplinks or downlinks are idle in turn.
     AHEAD = 1,
-    ROWS_AHEAD = 8,
+    ROWS_AHEAD = 12,
     /// Cycles in which the engine changes from one instruction to the next.
     CHANGE = 50,
     /// Of how many instructions start, loads, done and end of a stream leave room.
