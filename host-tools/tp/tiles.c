@@ -112,7 +112,7 @@ enum {
     /// the fewest rows of each home. The switch grants rows in the order in which all have reported
     /// them, so loads wait for the sums of all rows that GEMM-1 has reported before: with more
     /// ranges, sums and loads alternate, and uplinks or downlinks are idle in turn.
-    AHEAD = 1,
+    AHEAD = 2,
     ROWS_AHEAD = 12,
     /// Cycles in which the engine changes from one instruction to the next.
     CHANGE = 50,
