@@ -21,7 +21,7 @@ MUTATE_UNIT := $(filter-out gate_cells,$(UNIT))
 # one line per test, fields by |: name, top, SystemVerilog sources, parameters, what must be there when it runs,
 # parameters of the top that have names of settings.
 # What several tests are made of is made here: run.py has several makes at a time, which would write the same files.
-MUTATE_SHARED := $(sort $(UNIT_PCH).gch $(UNIT_PCH).pch $(B)/unit/bench.a $(B)/verilated/plain.a $(RTL_PKGS) \
+MUTATE_SHARED := $(sort $(UNIT_PCHS) $(B)/unit/bench.a $(B)/verilated/plain.a $(RTL_PKGS) \
     $(REG_SV) $(DEV_REG_SV) $(DEV_PKGS) $(DEV_IP) $(GEN_H) \
     $(foreach u,$(MUTATE_UNIT),$(filter $(B)/%,$(UNIT_SRCS_$(u)))) \
     $(call obj,tests/mutate/select.c $(foreach u,$(MUTATE_UNIT),$(filter %.c,$(UNIT_C_$(u))))))

@@ -49,13 +49,18 @@ unit_bin = $(UNIT_DIR)/$(1)/test_$(1)
 UNIT_BINS := $(foreach u,$(filter-out $(LONG_UNITS),$(UNIT)),$(call unit_bin,$(u)))
 LONG_UNIT_BINS := $(foreach u,$(LONG_UNITS),$(call unit_bin,$(u)))
 
-# of a test's own code, which runs beside Verilator's; UNIT_OPT='-O0 -g' to look at one in a debugger
+# of what runs long; UNIT_OPT='-O0 -g' to look at one in a debugger, which all get then
 UNIT_OPT ?= -O1
-# Tests that run for some seconds. Others take longer to compile than to run: clang compiles them without optimization,
-# in half of the time.
+# Tests that run for some seconds. Others take longer to compile than to run: clang compiles them without optimization.
 UNIT_BUSY := soc usb_core usb_core_pins switch_loads_5_16 switch_rate_4 packet_manager_16 reduce_lane host_link \
     host_link_16 $(LONG_UNITS)
-unit_busy = $(or $(2),$(filter $(1),$(UNIT_BUSY)),$(filter-out file,$(origin UNIT_OPT)))
+# ... and those of which only the model is worth it
+UNIT_BUSY_MODEL := reduce_lane_plain fp64_add reduce_flit expert_lane gpu_mem% send send_% ingress% egress% \
+    switch_parts expert_engine% reduction% switch_shared_ram_8 switch_min rx_store packet_manager% link_%
+# name, names or patterns of them, the file that tests/mutate links
+unit_busy = $(or $(3),$(filter $(2),$(1)),$(filter-out file,$(origin UNIT_OPT)))
+unit_opt = $(if $(call unit_busy,$(1),$(UNIT_BUSY),$(2)),$(UNIT_OPT),-O0)
+unit_model_opt = $(if $(call unit_busy,$(1),$(UNIT_BUSY) $(UNIT_BUSY_MODEL),$(2)),$(UNIT_OPT),-O0)
 
 UNIT_BENCH := $(wildcard tests/unit/bench/*.h)
 
@@ -75,23 +80,23 @@ flat_file = $(if $(filter $(1),$(BUNDLED)),$(2)/flat_$(1).sv)
 
 # What every one of these programs begins with, compiled once: Verilator's run time and the standard library,
 # which are most of what a small test and its model read. Both are compiled with the same options, which a
-# precompiled header demands. A model of more bytes of C++ than UNIT_LARGE is compiled in pieces, by clang, which
-# takes half of the time of gcc for it, and what only starts it without optimization; a smaller one in one piece,
-# where each would read the headers anew.
-UNIT_LARGE := 4000000
-UNIT_CXX = $(CXX) $(filter-out -g,$(CXXFLAGS)) $(UNIT_OPT) \
+# precompiled header demands. A model is compiled in two pieces, what runs and what only starts it, the latter without
+# optimization: in more, each would read the headers anew.
+# option of optimization. Clang marks what its standard library calls itself as deprecated.
+unit_cxx = $(MODEL_CXX) $(filter-out -g,$(CXXFLAGS)) $(1) \
     $(addprefix -DVM_,COVERAGE=0 SC=0 TIMING=0 TRACE=$(UNIT_WAVES) TRACE_FST=$(UNIT_WAVES) TRACE_VCD=0 TRACE_SAIF=0) \
-    $(VINC)
-UNIT_PCH := $(UNIT_DIR)/pch.h
-$(UNIT_PCH).gch: tests/unit/bench/pch.h | $(B)/.setup
-	@mkdir -p $(@D)
-	$(call say,CXX,$<)
-	$(Q)cp $< $(UNIT_PCH) && $(UNIT_CXX) -x c++-header -o $@ $(UNIT_PCH)
-# clang marks what its standard library calls itself as deprecated
-UNIT_CLANG = $(patsubst $(CXX),$(MODEL_CXX),$(patsubst $(UNIT_OPT),-O0,$(UNIT_CXX))) -Wno-deprecated-declarations
-$(UNIT_PCH).pch: tests/unit/bench/pch.h | $(B)/.setup
-	@mkdir -p $(@D)
-	$(Q)$(UNIT_CLANG) -x c++-header -o $@ $<
+    $(VINC) -Wno-deprecated-declarations
+unit_pch = $(UNIT_DIR)/pch$(subst $() ,,$(1))/pch.h.pch
+define unit_pch_rule
+UNIT_PCHS += $(call unit_pch,$(1))
+$(call unit_pch,$(1)): tests/unit/bench/pch.h | $(B)/.setup
+	@mkdir -p $$(@D)
+	$$(call say,CXX,$$< ($(1)))
+	$$(Q)$$(call unit_cxx,$(1)) -x c++-header -o $$@ $$<
+endef
+$(eval $(call unit_pch_rule,-O0))
+$(if $(filter-out $(call unit_pch,-O0),$(call unit_pch,$(UNIT_OPT))),$(eval $(call unit_pch_rule,$(UNIT_OPT))))
+unit_clang = $(call unit_cxx,$(1)) -include-pch $(call unit_pch,$(1))
 
 # unit_program: name, top, test, folder, SystemVerilog sources (packages first), their warnings, further sources to link
 define unit_program
@@ -105,7 +110,7 @@ $(if $(filter $(2),$(BUNDLED)),$(4)/flat_$(2).sv: $(call unit_file,$(2)) rtl/com
 $(call flags_rule,$(4),$$(UNIT_PARAMS_$(1)); $$(UNIT_GIVEN_$(1)); $(6) $$(UNIT_FLAGS_$(1)); $$(UNIT_ANY_$(1)); \
     $(5))
 $(4)/V$(2).mk: $(4)/flags $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
-	@mkdir -p $$(@D)
+	@mkdir -p $$(@D) && rm -f $$(@D)/V$(2)*.cpp
 	$$(call say,VERILATE,$(4:$(B)/%=%))
 	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(call flat,$(2)) \
 	    $$(call cfg,$$(UNIT_PARAMS_$(1))) $$(addprefix -G,$$(UNIT_GIVEN_$(1))) \
@@ -121,22 +126,18 @@ $(4)/unit_inputs.h: $(4)/V$(2).mk tests/unit/bench/inputs.py
 
 $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) \
     $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)) $(7))) \
-    $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCH).gch $(UNIT_PCH).pch $(UNIT_DIR)/bench.a \
+    $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCHS) $(UNIT_DIR)/bench.a \
     $(UNIT_RUNTIME) $(B)/libmwgolden.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,$(4:$(B)/%=%))
-	$$(Q)find $$(@D) -name '*.gch' ! -exec grep -q ^CPCH {} \; -delete # of another compiler
-	$$(Q)set -- $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w; [ $$$$(cat $$(@D)/*.cpp \
-	    | wc -c) -gt $(UNIT_LARGE) ] || \
-	    set -- $$(VMAKE_GCC) VM_PARALLEL_BUILDS=0 \
-	    CXXFLAGS="$$(filter-out $(CXX),$$(UNIT_CXX)) -w -include $(abspath $(UNIT_PCH))"; \
-	    $$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a "$$$$@" >$$(@D)/make.log 2>&1 \
-	    || { cat $$(@D)/make.log; exit 1; }
-	$$(Q)$(if $(call unit_busy,$(1),$(7)),$$(UNIT_CXX) -include $(UNIT_PCH),\
-	    $$(UNIT_CLANG) -include-pch $(UNIT_PCH).pch) \
+	$$(Q)cd $$(@D) && ls V$(2)*.cpp | sed '/__ALL/d; s/.*/#include "&"/' >all && grep -v Slow all >fast.cpp \
+	    && grep Slow all >slow.cpp
+	$$(Q)$$(call unit_clang,$(call unit_model_opt,$(1),$(7))) -w -c -o $$(@D)/fast.o $$(@D)/fast.cpp
+	$$(Q)$$(call unit_clang,-O0) -w -c -o $$(@D)/slow.o $$(@D)/slow.cpp
+	$$(Q)$$(call unit_clang,$(call unit_opt,$(1),$(7))) \
 	    $$(CPPFLAGS) -Itests/unit $(UNIT_FOLDERS:%/=-I%) -I$$(@D) \
 	    $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
 	    $(if $(7),-DUNIT_NETLIST) -o $$@ $$(filter %.cpp %.o,$$^) \
-	    $$(@D)/V$(2)__ALL.a $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a $(B)/libmwgolden.a -lcmocka $$(LDLIBS) \
+	    $$(@D)/fast.o $$(@D)/slow.o $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a $(B)/libmwgolden.a -lcmocka $$(LDLIBS) \
 	    $(if $(filter 1,$(UNIT_WAVES)),-lz -llz4)
 endef
 
