@@ -109,11 +109,13 @@ enum {
     DONE = MW_EV_SW0,
     BOTH = 2,
     /// Ranges of LN, which are no shorter than GEMM-1's, that GEMM-1 may be ahead of the sums, and
-    /// the fewest rows of each home. The switch grants rows in the order in which all have reported
-    /// them, so loads wait for the sums of all rows that GEMM-1 has reported before: with more
-    /// ranges, sums and loads alternate, and uplinks or downlinks are idle in turn.
+    /// the fewest rows of each home. There are more where GEMM-2 holds up the engine. The switch
+    /// grants rows in the order in which all have reported them, so loads wait for the sums of all
+    /// rows that GEMM-1 has reported before. Too far ahead, sums and loads alternate, and uplinks
+    /// or downlinks are idle in turn.
     AHEAD = 2,
-    ROWS_AHEAD = 12,
+    ROWS_AHEAD = 8,
+    ROWS_AHEAD_BESIDE = 12,
     /// Cycles in which the engine changes from one instruction to the next.
     CHANGE = 50,
     /// Of how many instructions start, loads, done and end of a stream leave room.
@@ -281,8 +283,9 @@ static void add_second(const struct mw_tp_at *at, struct mw_stream *s, unsigned 
 
 static void add_first(const struct mw_tp_at *at, struct mw_stream *s, struct sizes sizes)
 {
-    const unsigned ranges = AHEAD * sizes.norm;
-    const unsigned ahead = ranges > ROWS_AHEAD ? ranges : ROWS_AHEAD;
+    const bool beside = mw_tp_has(at->p, MW_TP_GEMM_2);
+    const unsigned ranges = AHEAD * sizes.norm, rows = beside ? ROWS_AHEAD_BESIDE : ROWS_AHEAD;
+    const unsigned ahead = ranges > rows ? ranges : rows;
     for (unsigned r = 0; r < ranges_with(at->p, sizes.gemm); r++) {
         const struct mw_tp_span span = range(at, sizes.gemm, r);
         if (mw_tp_gathers(at->p) && span.first + sizes.gemm > ahead)
