@@ -5,6 +5,8 @@
 # (docs/design/threads.md): build/model/dev-n2f8/libmw<top>.so, rtl/top/device.sv at its endpoints, or device_usb.sv at
 # its ULPI pins under the host of sim/ulpi, behind the C interface of sim/mw_device.h
 DEVICE_VFLAGS := -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style
+# clang takes as long for these models with it as with -O1
+DEVICE_OPT := -O2
 device_ulpi = $(if $(filter device_usb,$(1)),$(call obj,$(wildcard sim/ulpi/*.c)))
 device_shim = sim/$(1).cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/device.map \
     $(if $(filter device_usb,$(1)),$(wildcard sim/ulpi/*.[ch]))
@@ -13,7 +15,7 @@ device_threads = $(if $(filter 1,$(2)),$(B)/threads/n$(1)f8-small-threads,$(call
 device_settings = $(if $(filter 0,$(3)),N=$(1) FlitBytes=$(2) $(LARGE_TABLES),$(call settings_of,$(1),$(2),$(3)))
 define device_rules
 $(call flags_rule,$(B)/model/dev-$(1)/$(5),$(5) $(if $(6),with one node for all )$(DEVICE_VFLAGS) \
-    $(call device_settings,$(2),$(3),$(4)); -O2)
+    $(call device_settings,$(2),$(3),$(4)); $(DEVICE_OPT))
 $(B)/model/dev-$(1)/$(5)/V$(5).mk: \
     $(if $(6),$(call device_threads,$(2),$(4)) experiments/node_threads/fabric_threads.sv) \
     $(B)/model/dev-$(1)/$(5)/flags $(TOOLS) | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) \
@@ -34,8 +36,8 @@ $(B)/model/dev-$(1)/$(5)/V$(5).mk: \
 
 $(B)/model/dev-$(1)/$(5)/V$(5)__ALL.a: $(B)/model/dev-$(1)/$(5)/V$(5).mk
 	$$(call say,CXX,$(5)$$(comma) N=$(2) F=$(3) (half a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(5).mk V$(5)__ALL.a VERILATOR_ROOT=$(VROOT) $$(VMAKE_PLAIN) OPT_FAST=-O2 OPT_SLOW=-O0 \
-	    CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(5).mk V$(5)__ALL.a VERILATOR_ROOT=$(VROOT) $$(VMAKE_PLAIN) OPT_FAST=$(DEVICE_OPT) \
+	    OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
 $(call note_rule,dev-$(1)/$(5),device,plain,$(B)/model/dev-$(1)/$(5)/V$(5)__ALL.a,$(call device_shim,$(5)))

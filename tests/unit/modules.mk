@@ -40,9 +40,7 @@ UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 \
     Groups=16 StorePkts=16 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 OpenLoads=16 \
     OpenSyncs=4 RowTypes=1 GateGradients=1
-$(eval $(call variant,fabric_csr_72,fabric_csr,N=72 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 \
-    MaxLocalExperts=16 Groups=16 StorePkts=16 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 \
-    OpenLoads=16 OpenSyncs=4 RowTypes=1 GateGradients=1))
+$(eval $(call variant,fabric_csr_72,fabric_csr,$(patsubst N=5,N=72,$(UNIT_PARAMS_fabric_csr))))
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
 UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 Groups=16 RpmEntries=8 \

@@ -81,8 +81,8 @@ flat_file = $(if $(filter $(1),$(BUNDLED)),$(2)/flat_$(1).sv)
 # What every one of these programs begins with, compiled once: Verilator's run time and the standard library,
 # which are most of what a small test and its model read. Both are compiled with the same options, which a
 # precompiled header demands. A model is compiled in two pieces, what runs and what only starts it, the latter without
-# optimization: in more, each would read the headers anew.
-# option of optimization. Clang marks what its standard library calls itself as deprecated.
+# optimization: in more, each would read the headers anew. Clang marks what its standard library calls itself as
+# deprecated.
 unit_cxx = $(MODEL_CXX) $(filter-out -g,$(CXXFLAGS)) $(1) \
     $(addprefix -DVM_,COVERAGE=0 SC=0 TIMING=0 TRACE=$(UNIT_WAVES) TRACE_FST=$(UNIT_WAVES) TRACE_VCD=0 TRACE_SAIF=0) \
     $(VINC) -Wno-deprecated-declarations

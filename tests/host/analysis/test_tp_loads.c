@@ -32,20 +32,26 @@ static struct mw_tp_problem sublayer(uint64_t cycles, unsigned link_cycles, unsi
     return p;
 }
 
+/// The streams of a GPU, and their ranges.
+static unsigned make(const struct mw_tp_problem *p, unsigned gpu, struct mw_stream *s)
+{
+    const struct mw_layout layout = {.row_shift = 10, .token_shift = 12};
+    const struct mw_tp_system *system = mw_tp_system_find("cais-ordered");
+    const struct mw_tp_at at = {p, &layout, gpu, system->ranges(p), 0, NULL};
+    for (unsigned k = 0; k < MW_STREAMS; k++)
+        mw_stream_init(&s[k]);
+    system->make(&at, s);
+    return at.ranges;
+}
+
 struct counts {
     unsigned ranges, gemms, norms, landed;
 };
 
 static struct counts count(const struct mw_tp_problem *p)
 {
-    const struct mw_layout layout = {.row_shift = 10, .token_shift = 8};
-    const struct mw_tp_system *system = mw_tp_system_find("cais-ordered");
-    const struct mw_tp_at at = {p, &layout, 0, system->ranges(p), 0, NULL};
-    struct counts c = {.ranges = at.ranges};
     struct mw_stream s[MW_STREAMS];
-    for (unsigned k = 0; k < MW_STREAMS; k++)
-        mw_stream_init(&s[k]);
-    system->make(&at, s);
+    struct counts c = {.ranges = make(p, 0, s)};
     for (unsigned k = 0; k < MW_STREAMS; k++)
         for (unsigned i = 0; i < s[k].count; i++) {
             c.gemms += s[k].instr[i].op == MW_I_EXPERT_ROWS && s[k].instr[i].flags == 7;
@@ -82,16 +88,10 @@ static void ranges_are_as_small_as_the_engine_allows(void **state)
 static void loads_follow_the_offers(void **state)
 {
     (void)state;
-    const struct mw_layout layout = {.row_shift = 10, .token_shift = 8};
     const struct mw_tp_problem p = sublayer(64, 2, 4);
-    const struct mw_tp_system *system = mw_tp_system_find("cais-ordered");
-    const struct mw_tp_at at = {&p, &layout, 3, system->ranges(&p), 0, NULL};
-    assert_int_equal(at.ranges, 22);
     struct mw_stream s[MW_STREAMS];
     unsigned loads = 0, offered = 2 * 44, landed = 0, rows = 0, done = 0, waited = 0;
-    for (unsigned k = 0; k < MW_STREAMS; k++)
-        mw_stream_init(&s[k]);
-    system->make(&at, s);
+    assert_int_equal(make(&p, 3, s), 22);
     for (unsigned k = 0; k < MW_STREAMS; k++)
         for (unsigned i = 0; i < s[k].count; i++) {
             const struct mw_instr *in = &s[k].instr[i];
@@ -123,14 +123,9 @@ static void loads_follow_the_offers(void **state)
 /// Rows of each home that GEMM-1 may have reported before their sums have come: the most.
 static unsigned lead(const struct mw_tp_problem *p)
 {
-    const struct mw_layout layout = {.row_shift = 10, .token_shift = 12};
-    const struct mw_tp_system *system = mw_tp_system_find("cais-ordered");
-    const struct mw_tp_at at = {p, &layout, 0, system->ranges(p), 0, NULL};
     unsigned sums = 0, most = 0;
     struct mw_stream s[MW_STREAMS];
-    for (unsigned k = 0; k < MW_STREAMS; k++)
-        mw_stream_init(&s[k]);
-    system->make(&at, s);
+    make(p, 0, s);
     for (unsigned i = 0; i < s[MW_TP_FIRST].count; i++) {
         const struct mw_instr *in = &s[MW_TP_FIRST].instr[i];
         if (in->op == MW_I_WAIT && in->imm != MW_EV_SW0)
