@@ -129,18 +129,17 @@ static void edit_padding(struct bench *b, void *context)
                     *bench_id(b, l, t, j) = MW_NO_EXPERT;
 }
 
-/// One of the systems that it has; those with signals, which have the most settings,
-/// come twice as often.
-static const char *pick_system(const struct bench *b, struct mw_random *r)
+/// One of the systems that it has: each in its turn, then those with signals once more, which have
+/// the most settings.
+static const char *turn_of(const struct bench *b, unsigned i)
 {
     const struct mw_system *list[2 * MW_SYSTEMS];
     unsigned count = 0;
-    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
-        const struct mw_system *s = &mw_systems[i];
-        for (unsigned times = bench_has(b, s) ? 1 + s->signals : 0; times--;)
-            list[count++] = s;
-    }
-    return list[pick(r, 0, count - 1)]->name;
+    for (unsigned times = 0; times < 2; times++)
+        for (unsigned s = 0; s < MW_SYSTEMS; s++)
+            if (bench_has(b, &mw_systems[s]) && times <= mw_systems[s].signals)
+                list[count++] = &mw_systems[s];
+    return list[i % count]->name;
 }
 
 void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
@@ -165,7 +164,7 @@ void configuration_make_with(struct configuration *c, uint64_t seed, unsigned i,
     print_message("%u:%s%s", i, t.bytes, padding ? " (with empty places made here)" : "");
     bench_options(&c->bench, "%s", t.bytes);
     bench_prepare(&c->bench, padding ? edit_padding : NULL, &r);
-    c->system = pick_system(&c->bench, &r);
+    c->system = turn_of(&c->bench, i);
     print_message(" --system %s\n", c->system);
 }
 
@@ -186,6 +185,6 @@ void configurations_run(unsigned few, unsigned many, const struct configuration_
     }
     for (unsigned s = 0; s < MW_SYSTEMS && !only; s++) {
         print_message("%s: %u configurations\n", mw_systems[s].name, drawn[s]);
-        assert_true(!share || drawn[s] >= configurations / (share * MW_SYSTEMS));
+        assert_true(!share || drawn[s] * share * MW_SYSTEMS >= configurations);
     }
 }

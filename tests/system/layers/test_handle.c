@@ -14,7 +14,7 @@
 
 #include "core/registers.h"
 
-enum { FEW = 40, MANY = 200 };
+enum { FEW = 20, MANY = 200 };
 
 static const struct configuration_model models[] = {
     {2, 8, false, 6, 16, 48, 8, false},

@@ -8,7 +8,7 @@
 #include "system/configuration.h"
 #include "systems/system_list.h"
 
-enum { FEW = 16, MANY = 150 };
+enum { FEW = 8, MANY = 150 };
 
 static const struct configuration_model models[] = {
     {2, 8, false, 10, 12, 32, 8, false},
@@ -57,10 +57,11 @@ static unsigned cached(unsigned pairs, unsigned layers, bool again)
     return again ? (behind + 1) / 2 : behind > 0;
 }
 
-/// Cut behind each layer in turn; of few cases behind every second one, for the systems in turn.
+/// Cut behind each layer in turn; of few cases behind every second or third one, for the systems
+/// in turn.
 static void cut(unsigned gpus, unsigned pairs, bool again)
 {
-    const unsigned step = test_cases(2, 1), most = again ? 3 * pairs - 1 : 2 * pairs;
+    const unsigned most = again ? 3 * pairs - 1 : 2 * pairs, step = test_cases(most < 3 ? 2 : 3, 1);
     struct bench b;
     prepare(&b, gpus, pairs, again);
     for (unsigned s = 0; s < MW_SYSTEMS; s++)
