@@ -43,6 +43,11 @@ struct endpoints *endpoints_open(const char *model)
     return endpoints_open_in("dev-n2f8", model);
 }
 
+void endpoints_clock(const char *khz)
+{
+    assert_int_equal(setenv("MW_DEVICE_KHZ", khz, 0), 0);
+}
+
 void endpoints_close(struct endpoints *e)
 {
     e->ops->destroy(e->model);

@@ -31,6 +31,10 @@ struct endpoints {
 struct endpoints *endpoints_open(const char *model);
 /// The same of another configuration than N = 2 with 8-byte flits: its folder in build/model.
 struct endpoints *endpoints_open_in(const char *configuration, const char *model);
+/// Those at the pins that are opened behind it have so many cycles per millisecond, beside the
+/// 60 000 clocks of their bus: what the bus waits for is simulated faster. MW_DEVICE_KHZ has
+/// another number.
+void endpoints_clock(const char *khz);
 void endpoints_close(struct endpoints *e);
 /// A whole frame in e->bytes; returns its bytes.
 size_t endpoints_make(struct endpoints *e, const struct mw_frame_header *header,

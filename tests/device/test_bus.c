@@ -125,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_full_speed),
                                        cmocka_unit_test(test_suspend)};
+    endpoints_clock("15000");
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (kept)
         endpoints_close(kept);
