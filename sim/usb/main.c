@@ -30,7 +30,7 @@ enum {
     HIGH_SPEED = 512,
     FULL_SPEED = 64,
     SERIAL_MAX = 31,
-    QUIET_MS = 10, ///< of the whole device, whose clock goes on when nothing comes
+    QUIET_MS = 20, ///< of the whole device, whose clock goes on when nothing comes
 };
 
 struct pending {

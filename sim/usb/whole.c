@@ -15,9 +15,9 @@
 #include <stdlib.h>
 
 enum {
-    OUT_BYTES = 1 << 17,   ///< that wait for the endpoint before it answers NAK
-    SLICE = 1000,          ///< cycles between two looks at the connection
-    QUIET_CYCLES = 100000, ///< without a byte, after which its time passes slowly
+    OUT_BYTES = 1 << 17,  ///< that wait for the endpoint before it answers NAK
+    SLICE = 1000,         ///< cycles between two looks at the connection
+    QUIET_CYCLES = 20000, ///< without a byte, after which its time passes slowly
 };
 
 struct mwd_whole {
