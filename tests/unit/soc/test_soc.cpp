@@ -454,13 +454,14 @@ TEST(memory)
 TEST(selftest)
 {
     bench b;
+    const unsigned first = tb::cases(MW_TEST_LINK, MW_TEST_MEMORY); // `memory` has the other one
     b.write(FABRIC(link), 3);
-    auto r = b.command(MW_FRAME_SELFTEST, 3);
+    auto r = b.command(MW_FRAME_SELFTEST, 3u & ~0u << first);
     assert_int_equal(r.status, MW_STATUS_OK);
     auto t = r.records<mw_frame_selftest>();
-    assert_int_equal(t.size(), 2 * GPUS);
+    assert_int_equal(t.size(), (2 - first) * GPUS);
     for (unsigned i = 0; i < t.size(); i++) {
-        assert_int_equal(t[i].test, i / GPUS ? MW_TEST_LINK : MW_TEST_MEMORY);
+        assert_int_equal(t[i].test, first + i / GPUS);
         assert_int_equal(t[i].unit, i % GPUS);
         assert_true(t[i].checked > 0);
         assert_int_equal(t[i].failed, 0);
@@ -504,7 +505,7 @@ TEST(watchdog)
     b.cpu_write(SOC(watchdog), 50);
     auto r = b.answer();
     assert_int_equal(r.status, MW_STATUS_FAULT);
-    b.cpu_write(SOC(watchdog), 100000);
+    b.cpu_write(SOC(watchdog), 50000);
     b.until_ready();
     uint32_t restart = b.read(SOC(restart));
     assert_int_equal(restart & MW_SOC__RESTART__CAUSE_bm, 1);
@@ -523,8 +524,7 @@ TEST(watchdog)
     assert_int_equal(r.words.size(), 0);
     assert_int_equal(r.argument, log.size());
     // a loop that runs keeps the watchdog quiet
-    for (int i = 0; i < 300000; i++)
-        b.step();
+    b.run(150000);
     assert_int_equal(b.read(SOC(restart)), restart);
 }
 
@@ -535,7 +535,7 @@ TEST(forbidden)
     bench b;
     uint32_t dog = b.read(SOC(watchdog)), uart = b.read(SOC(uart)) & MW_SOC__UART__DIVISOR_bm;
     // a command that the firmware keeps for a while, whose reply the host might send
-    b.give(MW_FRAME_SELFTEST, 1, 0);
+    b.give(MW_FRAME_SELFTEST, 1u << MW_TEST_LINK, 0);
     for (uint32_t at = 0; at < 0x800; at += 4) {
         uint32_t address = MW_MAP_SOC + at, value = at == 0x4c ? 0 : b.rng.word() | 1;
         if (address != SOC(control) && address != SOC(hold))
@@ -782,12 +782,13 @@ TEST(link_reset_at_every_phase)
         {lui(1, SOC_BASE), addi(2, 0, 1), store(0, 1, WATCHDOG), store(2, 1, HOLD_RESET),
          jump(-2)}};
     constexpr unsigned PHASES = 26; // more than the cycles of a loop
+    const unsigned step = tb::cases(2, 1);
     bench b;
     for (const auto &loop : loops) {
         assert_true(b.held(true));
         b.ram_write(loop);
         assert_true(b.held(false));
-        for (unsigned at = 0; at < PHASES; at++) {
+        for (unsigned at = 0; at < PHASES; at += step) {
             b.run(300 + at);
             b.give(MW_FRAME_INFO, 0, 0);
             b.run(b.below(50));
@@ -796,7 +797,7 @@ TEST(link_reset_at_every_phase)
         }
     }
     // a RESET that is put off, by the last of them
-    for (unsigned at = 0; at < PHASES; at++) {
+    for (unsigned at = 0; at < PHASES; at += step) {
         b.run(300 + at);
         b.settle();
         assert_int_equal(b.dut.reset_hold_o, 1);
@@ -1083,7 +1084,7 @@ TEST(any_firmware_is_replaced)
 {
     const char *text = getenv("MW_FIRMWARES");
     const unsigned count =
-        text ? static_cast<unsigned>(strtoul(text, nullptr, 0)) : tb::cases(16, 50);
+        text ? static_cast<unsigned>(strtoul(text, nullptr, 0)) : tb::cases(10, 50);
     any_firmware b;
     assert_true(b.held(true));
     std::vector<uint32_t> good = b.ram();
@@ -1166,7 +1167,8 @@ TEST(flush)
     };
     unsigned reads = 0, writes = 0, clean = 0;
     std::vector<uint64_t> data(300), back(300);
-    for (unsigned round = 0; round < 120; round++) {
+    const unsigned rounds = tb::cases(60, 120);
+    for (unsigned round = 0; round < rounds; round++) {
         for (auto &d : data)
             d = b.rng();
         assert_int_equal(b.flits(true, 1, 0, &data), 0);
@@ -1194,9 +1196,9 @@ TEST(flush)
             wrong += write ? back[i] != sent[i] : some[i] != data[i];
         assert_true(wrong <= lost);
     }
-    print_message("%u reads and %u writes lost, %u of 120 transfers without\n", reads, writes,
-                  clean);
-    assert_true(reads > 100 && writes > 100 && clean > 5);
+    print_message("%u reads and %u writes lost, %u of %u transfers without\n", reads, writes, clean,
+                  rounds);
+    assert_true(reads > 50 && writes > 50 && clean > 2);
     assert_int_equal(b.log().size(), 1);
     b.give(MW_FRAME_SELFTEST, 1u << MW_TEST_MEMORY, 0);
     for (unsigned n = 0; n < 10000; n++)
@@ -1220,7 +1222,7 @@ TEST(flush)
 TEST(break)
 {
     bench b;
-    for (unsigned i = 0; i < 10; i++) {
+    for (unsigned i = 0, breaks = tb::cases(4, 10); i < breaks; i++) {
         b.dut.uart_rx_i = 0;
         for (unsigned n = (11 + b.below(60)) * (DIVISOR + 1); n; n--) {
             b.step();
