@@ -249,25 +249,25 @@ int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const ch
     return MW_EXIT_OK;
 }
 
-/// The table of each GPU, which takes whole units of its memory.
+/// The tables of all GPUs, which take whole units of their memories, side by side.
 static int move_gradients(struct job *j, uint64_t address, uint32_t *dw, bool write)
 {
     const struct mw_shape *s = &j->w->shape;
     const size_t own = (size_t)s->tokens_per_gpu * mw_gradient_places(j->w->k);
     const size_t bytes = (4 * own + MW_MEM_ALIGN - 1) / MW_MEM_ALIGN * MW_MEM_ALIGN;
-    uint32_t *table = malloc(bytes);
-    int code = 0;
-    if (!table)
+    struct mw_transfer list[MW_MAX_GPUS];
+    uint32_t *tables = malloc(s->gpus * bytes);
+    if (!tables)
         return mw_fail_memory(j->err, "gradients of gate weights");
-    for (unsigned g = 0; g < s->gpus && !code; g++) {
-        const struct mw_transfer transfer = {g, address, bytes, table};
-        for (size_t i = 0; i < bytes / 4; i++)
-            table[i] = MW_NO_GRADIENT;
-        code = write ? mw_mem_write(j->device, &transfer, 1) : mw_mem_read(j->device, &transfer, 1);
-        if (!write)
-            memcpy(dw + g * own, table, 4 * own);
-    }
-    free(table);
+    for (size_t i = 0; i < s->gpus * bytes / 4; i++)
+        tables[i] = MW_NO_GRADIENT;
+    for (unsigned g = 0; g < s->gpus; g++)
+        list[g] = (struct mw_transfer){g, address, bytes, tables + g * (bytes / 4)};
+    const int code =
+        write ? mw_mem_write(j->device, list, s->gpus) : mw_mem_read(j->device, list, s->gpus);
+    for (unsigned g = 0; g < s->gpus && !write; g++)
+        memcpy(dw + g * own, tables + g * (bytes / 4), 4 * own);
+    free(tables);
     return code ? mw_job_failed(j, "gradients of gate weights", code) : MW_EXIT_OK;
 }
 

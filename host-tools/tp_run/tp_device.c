@@ -254,30 +254,69 @@ static unsigned place_of(const struct job *j, unsigned row)
     return tiles(j) ? row : mw_tp_place(j->p, j->ranges, row / own, row % own);
 }
 
-/// A part's rows at a GPU, between its memory and a buffer: all at once, or home by home.
-static unsigned transfers_of(const struct job *j, unsigned gpu, bool output, enum mw_tp_part part,
-                             uint16_t *rows, struct mw_transfer list[MW_MAX_PORTS])
+/// Rows of some GPUs, which move side by side, each through its own port.
+struct batch {
+    unsigned first, gpus; ///< of GPUs first .. first + gpus - 1
+    unsigned most;        ///< GPUs that there is room for
+    uint16_t *rows;       ///< M of each GPU
+    uint8_t *routes;      ///< a routing table of each GPU
+    struct mw_transfer *list;
+    size_t count;
+};
+
+enum { BATCH_BYTES = 1 << 28 }; ///< of rows
+
+static int batch_make(struct job *j, struct batch *b)
+{
+    const size_t rows = j->p->o.rows * row_bytes(j);
+    const size_t room = BATCH_BYTES / rows ? BATCH_BYTES / rows : 1;
+    *b = (struct batch){.most = room < j->p->gpus ? (unsigned)room : j->p->gpus};
+    b->rows = malloc(b->most * rows);
+    b->routes = calloc((size_t)b->most * gathered_rows(j), MW_ROUTE_BYTES);
+    b->list = calloc((size_t)b->most * j->p->gpus, sizeof *b->list);
+    return b->rows && b->routes && b->list ? MW_EXIT_OK : mw_fail_memory(j->err, "the rows");
+}
+
+static void batch_free(struct batch *b)
+{
+    free(b->rows);
+    free(b->routes);
+    free(b->list);
+}
+
+/// The next GPUs; false: there are no more.
+static bool batch_next(const struct job *j, struct batch *b)
+{
+    const unsigned left = j->p->gpus - (b->first + b->gpus);
+    b->first += b->gpus;
+    b->gpus = left < b->most ? left : b->most;
+    return b->gpus;
+}
+
+static uint16_t *batch_rows(const struct job *j, const struct batch *b, unsigned gpu)
+{
+    return b->rows + (size_t)(gpu - b->first) * j->p->o.rows * j->p->hidden;
+}
+
+/// A part's rows at each GPU, between its memory and the batch: all at once, or home by home.
+static int move_rows(struct job *j, struct batch *b, bool write, bool output, enum mw_tp_part part)
 {
     const unsigned own = mw_tp_own(j->p), homes = tiles(j) ? j->p->gpus : 1;
     const size_t bytes = j->p->o.rows / homes * row_bytes(j);
-    unsigned count = 0;
-    for (unsigned h = 0; h < homes; h++)
-        if (homes == 1 || part != MW_TP_LN || h == gpu)
-            list[count++] = (struct mw_transfer){gpu, address(j, output, number(j, part, h, 0)),
-                                                 bytes, rows + (size_t)h * own * j->p->hidden};
-    return count;
+    b->count = 0;
+    for (unsigned g = b->first; g < b->first + b->gpus; g++)
+        for (unsigned h = 0; h < homes; h++)
+            if (homes == 1 || part != MW_TP_LN || h == g)
+                b->list[b->count++] =
+                    (struct mw_transfer){g, address(j, output, number(j, part, h, 0)), bytes,
+                                         batch_rows(j, b, g) + (size_t)h * own * j->p->hidden};
+    const int code = write ? mw_mem_write(j->device, b->list, b->count)
+                           : mw_mem_read(j->device, b->list, b->count);
+    return code ? failed(j, write ? "rows" : "output rows", code) : MW_EXIT_OK;
 }
 
-static int write_rows(struct job *j, unsigned gpu, bool output, enum mw_tp_part part,
-                      uint16_t *rows)
-{
-    struct mw_transfer list[MW_MAX_PORTS];
-    int code = mw_mem_write(j->device, list, transfers_of(j, gpu, output, part, rows, list));
-    return code ? failed(j, "rows", code) : MW_EXIT_OK;
-}
-
-/// Routing entries: the own expert of the part, and the row's weight.
-static int load_routing(struct job *j, unsigned gpu, uint8_t *table)
+/// Routing entries of a GPU: the own expert of the part, and the row's weight.
+static void make_routing(const struct job *j, unsigned gpu, uint8_t *table)
 {
     const unsigned rows = j->p->o.rows, own = mw_tp_own(j->p);
     for (unsigned part = 0; part < MW_TP_PARTS; part++)
@@ -288,36 +327,48 @@ static int load_routing(struct job *j, unsigned gpu, uint8_t *table)
             if (!tiles(j) || part != MW_TP_LN || row / own == gpu)
                 mw_route_pack(table + at * MW_ROUTE_BYTES, &expert, &w, 1);
         }
-    struct mw_transfer list = {gpu, j->layout.gt_base, (size_t)gathered_rows(j) * MW_ROUTE_BYTES,
-                               table};
-    int code = mw_mem_write(j->device, &list, 1);
+}
+
+static int load_routing(struct job *j, struct batch *b)
+{
+    const size_t bytes = (size_t)gathered_rows(j) * MW_ROUTE_BYTES;
+    for (unsigned i = 0; i < b->gpus; i++) {
+        memset(b->routes + i * bytes, 0, bytes);
+        make_routing(j, b->first + i, b->routes + i * bytes);
+        b->list[i] =
+            (struct mw_transfer){b->first + i, j->layout.gt_base, bytes, b->routes + i * bytes};
+    }
+    int code = mw_mem_write(j->device, b->list, b->gpus);
     return code ? failed(j, "routing tables", code) : MW_EXIT_OK;
 }
 
-/// Input of the workload at a GPU: that of GEMM-1, or the own rows that are gathered.
-static int load_input(struct job *j, unsigned gpu, uint16_t *rows)
+/// Input of the workload at each GPU: that of GEMM-1, or the own rows that are gathered.
+static int load_input(struct job *j, struct batch *b)
 {
     const unsigned own = mw_tp_own(j->p), hidden = j->p->hidden;
     const bool reduces = mw_tp_reduces(j->p);
-    memset(rows, PATTERN, j->p->o.rows * row_bytes(j));
-    for (unsigned row = 0; row < j->p->o.rows; row++)
-        for (unsigned e = 0; e < hidden && (reduces || row / own == gpu); e++)
-            rows[(size_t)place_of(j, row) * hidden + e] = mw_tp_value(j->p, j->order, gpu, row, e);
-    return write_rows(j, gpu, !reduces, reduces ? MW_TP_GEMM_1 : MW_TP_LN, rows);
+    memset(b->rows, PATTERN, b->gpus * j->p->o.rows * row_bytes(j));
+    for (unsigned g = b->first; g < b->first + b->gpus; g++)
+        for (unsigned row = 0; row < j->p->o.rows; row++)
+            for (unsigned e = 0; e < hidden && (reduces || row / own == g); e++)
+                batch_rows(j, b, g)[(size_t)place_of(j, row) * hidden + e] =
+                    mw_tp_value(j->p, j->order, g, row, e);
+    return move_rows(j, b, true, !reduces, reduces ? MW_TP_GEMM_1 : MW_TP_LN);
 }
 
 /// Rows that the workload writes get a pattern; sums that are added up in memory start with 0.
-static int load_pattern(struct job *j, unsigned gpu, uint16_t *rows)
+static int load_pattern(struct job *j, struct batch *b)
 {
+    const size_t bytes = b->gpus * j->p->o.rows * row_bytes(j);
     int status = MW_EXIT_OK;
-    memset(rows, j->system->reduce == MW_TP_PUSH ? 0 : PATTERN, j->p->o.rows * row_bytes(j));
+    memset(b->rows, j->system->reduce == MW_TP_PUSH ? 0 : PATTERN, bytes);
     if (mw_tp_reduces(j->p))
-        status = write_rows(j, gpu, false, MW_TP_LN, rows);
-    memset(rows, PATTERN, j->p->o.rows * row_bytes(j));
+        status = move_rows(j, b, true, false, MW_TP_LN);
+    memset(b->rows, PATTERN, bytes);
     if (!status && mw_tp_gathers(j->p))
-        status = write_rows(j, gpu, false, MW_TP_GEMM_2, rows);
+        status = move_rows(j, b, true, false, MW_TP_GEMM_2);
     if (!status && mw_tp_has(j->p, MW_TP_GEMM_2))
-        status = write_rows(j, gpu, true, MW_TP_GEMM_2, rows);
+        status = move_rows(j, b, true, true, MW_TP_GEMM_2);
     return status;
 }
 
@@ -325,21 +376,19 @@ static int load_data(struct job *j)
 {
     const struct mw_tp_problem *p = j->p;
     uint16_t coefficients[MW_TP_PARTS * MW_MAX_PORTS];
-    uint8_t *table = calloc(gathered_rows(j), MW_ROUTE_BYTES);
-    uint16_t *rows = malloc(p->o.rows * row_bytes(j));
-    int status = table && rows ? MW_EXIT_OK : mw_fail_memory(j->err, "the rows");
-    for (unsigned g = 0; g < p->gpus && !status; g++) {
-        for (unsigned part = 0; part < MW_TP_PARTS; part++)
-            coefficients[MW_TP_PARTS * g + part] =
-                mw_tp_coefficient(p, j->order, g, (enum mw_tp_part)part);
-        if ((status = load_routing(j, g, table)) || (status = load_input(j, g, rows)))
-            break;
-        status = load_pattern(j, g, rows);
+    struct batch b;
+    int status = batch_make(j, &b);
+    while (!status && batch_next(j, &b)) {
+        if (!(status = load_routing(j, &b)) && !(status = load_input(j, &b)))
+            status = load_pattern(j, &b);
         if (!status && mw_interrupted)
             status = mw_fail(j->err, MW_EXIT_INTERRUPTED, "interrupted");
     }
-    free(table);
-    free(rows);
+    batch_free(&b);
+    for (unsigned g = 0; g < p->gpus; g++)
+        for (unsigned part = 0; part < MW_TP_PARTS; part++)
+            coefficients[MW_TP_PARTS * g + part] =
+                mw_tp_coefficient(p, j->order, g, (enum mw_tp_part)part);
     int code = status ? 0 : mw_coefficients_load(j->device, &j->layout, MW_TP_PARTS, coefficients);
     return code ? failed(j, "coefficients", code) : status;
 }
@@ -367,24 +416,22 @@ static void compare(const struct job *j, struct mw_tp_result *r, unsigned gpu,
 
 static int check(struct job *j, struct mw_tp_result *r)
 {
-    const size_t bytes = j->p->o.rows * row_bytes(j);
     const bool second = mw_tp_has(j->p, MW_TP_GEMM_2);
     const enum mw_tp_part part = mw_tp_output_everywhere(j->p) ? MW_TP_GEMM_2 : MW_TP_LN;
-    uint16_t *golden = malloc(bytes), *rows = malloc(bytes);
-    int status = golden && rows ? MW_EXIT_OK : mw_fail_memory(j->err, "the golden result");
+    uint16_t *golden = malloc(j->p->o.rows * row_bytes(j));
+    struct batch b;
+    int status = batch_make(j, &b);
+    if (!status && !golden)
+        status = mw_fail_memory(j->err, "the golden result");
     if (!status)
         mw_tp_golden(j->p, j->order, golden);
-    for (unsigned g = 0; g < j->p->gpus && !status; g++) {
-        struct mw_transfer list[MW_MAX_PORTS];
-        const unsigned count = transfers_of(j, g, second, part, rows, list);
-        int code = mw_mem_read(j->device, list, count);
-        if (code)
-            status = failed(j, "output rows", code);
-        else
-            compare(j, r, g, golden, rows);
+    while (!status && batch_next(j, &b)) {
+        status = move_rows(j, &b, false, second, part);
+        for (unsigned g = b.first; g < b.first + b.gpus && !status; g++)
+            compare(j, r, g, golden, batch_rows(j, &b, g));
     }
     free(golden);
-    free(rows);
+    batch_free(&b);
     return status;
 }
 

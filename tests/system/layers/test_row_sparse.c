@@ -24,7 +24,7 @@ enum {
     NONE = MW_NO_EXPERT,
     PLACES = 8, ///< of a region that is large enough
     PATTERN = 0xa5,
-    MARGIN = 1 << 16, ///< of memory behind what the layer uses
+    MARGIN = 1 << 12, ///< of memory behind what the layer uses
 };
 
 /// Expert 2, of GPU 1, gets 4 rows of GPU 0, 1 of its own and 2 of GPU 3; no other one more
