@@ -213,6 +213,8 @@ struct mw_device_info {
     unsigned red_types;      ///< mask: bit i is type i (MW_DTYPE_) of mw_stream_reduction
     unsigned kept_bytes;     ///< of answers that a port keeps; 0: keep_answers of mw_layer_config
                              ///< does not exist
+    unsigned load_parts;     ///< of one GPU's rows, in layers with load_bytes; 0: load_bytes of
+                             ///< mw_layer_config does not exist
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -539,6 +541,11 @@ struct mw_layer_config {
     /// leave MW_KEPT_STORES credits of their uplinks unused. MW_ERR_INVALID: without merge_loads.
     /// MW_ERR_CAPACITY: the device keeps none, kept_bytes is 0.
     bool keep_answers;
+    /// Rows are loaded in parts of so many bytes, a power of two from 128 on. Each part has an
+    /// entry, a fetch and an answer of its own. 0: whole rows. MW_ERR_INVALID: without merge_loads,
+    /// or row_bytes is no multiple. MW_ERR_CAPACITY: a row has more parts than open_loads, or the
+    /// tokens of a GPU have more than load_parts.
+    unsigned load_bytes;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
 /// rpm_timer 256, merge_entries 511, all else 0. `size` as for mw_open_defaults_of.

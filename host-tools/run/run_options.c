@@ -243,6 +243,9 @@ static const struct mw_option options[] = {
     MW_FLAG("keep-answers", AT(tp.keep),
             "each port of the switch keeps rows that were loaded, for later loads of them; with "
             "16-byte flits"),
+    MW_UNSIGNED("load-bytes", AT(tp.load_bytes), MW_PAYLOAD_MAX_BYTES, 2 * MW_TP_MOST_HIDDEN, "B",
+                "bytes of a load, a power of two, {}: a row is loaded in parts (default: whole "
+                "rows)"),
     MW_FLAG("no-merge", AT(tp.no_merge), "GPUs send loads that the switch does not merge"),
     MW_FLAG("no-sync", AT(tp.no_sync),
             "GPUs load tiles without waiting for each other; of ag-gemm only"),

@@ -17,9 +17,10 @@ static const char *const moe_options[] = {
     "replicas",       "replica-choice", "dispatch-type"};
 static const char *const tp_options[] = {
     "rows",         "shape",         "gemm-rs-cycles", "ln-cycles", "ag-gemm-cycles", "jitter",
-    "start-spread", "merge-entries", "no-merge",       "no-sync",   "keep-answers"};
+    "start-spread", "merge-entries", "no-merge",       "no-sync",   "keep-answers",   "load-bytes"};
 
-static const char *const load_options[] = {"merge-entries", "no-merge", "no-sync", "keep-answers"};
+static const char *const load_options[] = {"merge-entries", "no-merge", "no-sync", "keep-answers",
+                                           "load-bytes"};
 
 /// Settings that leave packets as they are.
 static const char *const tp_settings[] = {

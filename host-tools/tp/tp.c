@@ -97,14 +97,19 @@ unsigned mw_tp_number(const struct mw_tp_problem *p, unsigned token_shift, enum 
 /// loads pass them than without SYNC.
 static int check_loads(const struct mw_tp_problem *p, struct mw_error *err)
 {
-    const unsigned entries = p->o.merge_entries, sync = mw_tp_sync_rows(p);
+    const unsigned entries = p->o.merge_entries, sync = mw_tp_sync_rows(p) * mw_tp_row_loads(p);
+    const unsigned bytes = p->o.load_bytes;
+    if (bytes && (bytes & (bytes - 1) || bytes > mw_tp_row_bytes(p)))
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--load-bytes %u: expected a power of two up to the %u bytes of a row",
+                       bytes, mw_tp_row_bytes(p));
     if (p->o.no_sync && mw_tp_reduces(p))
         return mw_fail(err, MW_EXIT_INPUT,
                        "--no-sync: not with --workload %s, whose rows are not there at the start",
                        mw_tp_kind_names[p->o.kind]);
     if (mw_tp_gathers(p) && entries && entries < sync)
         return mw_fail(err, MW_EXIT_INPUT,
-                       "--merge-entries %u: fewer than the %u rows that all GPUs load together: "
+                       "--merge-entries %u: fewer than the %u loads that all GPUs make together: "
                        "expected as many, 0, or --no-sync",
                        entries, sync);
     return MW_EXIT_OK;
@@ -112,15 +117,17 @@ static int check_loads(const struct mw_tp_problem *p, struct mw_error *err)
 
 int mw_tp_check_entries(const struct mw_tp_problem *p, unsigned entries, struct mw_error *err)
 {
+    const unsigned sync = mw_tp_sync_rows(p) * mw_tp_row_loads(p);
     if (p->o.entries_given && p->o.merge_entries > entries)
         return mw_fail(err, MW_EXIT_INPUT,
                        "--merge-entries %u: expected at most the %u of the device's tables",
                        p->o.merge_entries, entries);
-    if (p->o.merge_entries && entries < mw_tp_sync_rows(p))
+    if (p->o.merge_entries && entries < sync)
         return mw_fail(err, MW_EXIT_INPUT,
-                       "--workload %s: the device's tables have %u entries, fewer than the %u rows "
-                       "that all GPUs load together: expected --merge-entries 0, or --no-sync",
-                       mw_tp_kind_names[p->o.kind], entries, mw_tp_sync_rows(p));
+                       "--workload %s: the device's tables have %u entries, fewer than the %u "
+                       "loads that all GPUs make together: expected --merge-entries 0, or "
+                       "--no-sync",
+                       mw_tp_kind_names[p->o.kind], entries, sync);
     return MW_EXIT_OK;
 }
 

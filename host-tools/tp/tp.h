@@ -57,6 +57,7 @@ struct mw_tp_options {
     bool entries_given;     ///< an option says so; else as many as there are
     bool no_sync, no_merge; ///< GPUs load without waiting for each other; one fetch for each load
     bool keep;              ///< answers stay in the switch
+    unsigned load_bytes;    ///< of a load: a part of a row, a power of two; 0: whole rows
 };
 
 /// One run's workload.
@@ -137,6 +138,12 @@ static inline unsigned mw_tp_own(const struct mw_tp_problem *p)
 static inline unsigned mw_tp_row_bytes(const struct mw_tp_problem *p)
 {
     return 2 * p->hidden;
+}
+
+/// Loads of a row, each of a part.
+static inline unsigned mw_tp_row_loads(const struct mw_tp_problem *p)
+{
+    return p->o.load_bytes ? mw_tp_row_bytes(p) / p->o.load_bytes : 1;
 }
 
 /// First of a home's rows that is in range r; that of range `ranges` is one behind the last.

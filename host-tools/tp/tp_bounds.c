@@ -107,11 +107,11 @@ static void count_reduction(const struct mw_tp_problem *p, const struct mw_tp_sy
 uint64_t mw_tp_least_fetches(const struct mw_tp_problem *p)
 {
     const bool merges = p->o.merge_entries && !p->o.no_merge;
-    return mw_tp_own(p) * (merges ? 1ull : p->gpus - 1);
+    return (uint64_t)mw_tp_own(p) * mw_tp_row_loads(p) * (merges ? 1 : p->gpus - 1);
 }
 
-/// Each row is loaded by all others and arrives there, as often as it is fetched its home sends it;
-/// each tile is reported by all, and granted to all.
+/// Each row is loaded by all others and arrives there, as often as it is fetched its home sends it,
+/// or each part of it; each tile is reported by all, and granted to all.
 static void count_loads(const struct mw_tp_problem *p, const uint64_t *fetches,
                         struct mw_traffic *t)
 {
@@ -120,14 +120,16 @@ static void count_loads(const struct mw_tp_problem *p, const uint64_t *fetches,
     const uint64_t tiles = sync ? p->gpus * mw_div_up(own, sync) : 0;
     const uint64_t before = mw_tp_reduces(p) ? p->o.rows : 0;
     put(p, t, MW_DOWN, MW_STORE, (struct load){others, 0});
-    put_gathered(p, t, MW_UP, MW_CTRL, others, 0);
+    put_gathered(p, t, MW_UP, MW_CTRL, others * mw_tp_row_loads(p), 0);
     put_gathered(p, t, MW_UP, MW_CTRL, tiles, before);
     put_gathered(p, t, MW_DOWN, MW_REQUEST, tiles, before);
     for (unsigned g = 0; g < p->gpus; g++) {
-        const uint64_t rows = fetches ? fetches[g] : mw_tp_least_fetches(p);
-        t->flits[g][MW_UP][MW_STORE] += load_flits(p, (struct load){rows, 0});
-        t->flits[g][MW_DOWN][MW_REQUEST] += load_flits(p, (struct load){0, rows});
-        t->payload[g][MW_UP] += rows * mw_tp_row_bytes(p);
+        const uint64_t fetched = fetches ? fetches[g] : mw_tp_least_fetches(p);
+        const uint64_t bytes = fetched * mw_tp_row_bytes(p) / mw_tp_row_loads(p);
+        // parts are whole packets
+        t->flits[g][MW_UP][MW_STORE] += fetched * row_flits(p) / mw_tp_row_loads(p);
+        t->flits[g][MW_DOWN][MW_REQUEST] += load_flits(p, (struct load){0, fetched});
+        t->payload[g][MW_UP] += bytes;
     }
 }
 

@@ -148,6 +148,7 @@ static void configure_loads(struct job *j)
     j->config.load_expert = MW_TP_GEMM_2;
     j->config.merge_entries = j->p->o.merge_entries;
     j->config.keep_answers = j->p->o.keep;
+    j->config.load_bytes = j->p->o.load_bytes;
 }
 
 static int configure(struct job *j)

@@ -102,7 +102,8 @@ static struct loads loads_of(const struct mw_tp_result *r, const struct mw_tp_pr
 /// none.
 static double merge_rate(const struct mw_tp_problem *p, const struct loads *sum)
 {
-    return mw_ratio((double)(sum->loads - sum->fetches), (double)(p->gpus - 2) * p->o.rows);
+    return mw_ratio((double)(sum->loads - sum->fetches),
+                    (double)(p->gpus - 2) * p->o.rows * mw_tp_row_loads(p));
 }
 
 /// Cycles from the first to the last load of a row, of those that went through the table.
@@ -139,7 +140,8 @@ struct load_limit {
 static unsigned load_errors(const struct mw_tp_result *r, const struct mw_tp_problem *p,
                             struct mw_flit_error *first)
 {
-    const uint64_t all = (uint64_t)mw_tp_own(p) * (p->gpus - 1), least = mw_tp_least_fetches(p);
+    const uint64_t all = (uint64_t)mw_tp_own(p) * (p->gpus - 1) * mw_tp_row_loads(p);
+    const uint64_t least = mw_tp_least_fetches(p);
     const bool table = p->o.merge_entries && !p->o.no_merge;
     unsigned found = 0;
     for (unsigned g = 0; g < p->gpus && merges(r); g++) {
@@ -281,6 +283,8 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_uint(j, "jitter", p->o.jitter);
     mw_json_uint(j, "start_spread", p->o.start);
     mw_json_uint(j, "merge_entries", p->o.merge_entries);
+    mw_json_uint(j, "load_bytes", p->o.load_bytes);
+    mw_json_bool(j, "keep_answers", p->o.keep);
     mw_json_bool(j, "no_merge", p->o.no_merge);
     mw_json_bool(j, "no_sync", p->o.no_sync);
     mw_json_uint(j, "flit_bytes", p->flit_bytes);

@@ -88,6 +88,7 @@ package bundle_pkg;
         logic [14:0] load_first;
         logic [8:0] load_entries;  // of the tables of loads, as many may be in use
         logic load_keep;  // answers are kept
+        logic [2:0] load_parts;  // log2 of the parts of a row that are loaded one by one
         logic [14:0] row_bytes;  // them, and of the tokens of a GPU
         logic [3:0] row_shift;
         logic [3:0] token_shift;

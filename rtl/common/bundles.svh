@@ -137,15 +137,16 @@
 
 // Broadcast by switch_common to all ports: cycles that pass on a downlink behind each flit; whether
 // the switch opens the reductions of rows, whether all GPUs compute each, whether rows are loaded,
-// from which index on, and how many may wait in a table, whether answers stay there, how large rows
-// and their strides and a GPU's tokens are, and the port that may open one; limits of credits and
-// of the look-ahead window (0: none); ends of periods, of one, two and four, and of 32 cycles; the
-// time; which counters are cleared, added to and read, see port_counters; when monitors count,
-// sample, and where, and what is read of them, see switch_monitor.
+// from which index on, and how many may wait in a table, whether answers stay there, log2 of the
+// parts of a row that are loaded one by one and how large what is loaded and its stride are, how
+// large rows and their strides and a GPU's tokens are, and the port that may open one; limits of
+// credits and of the look-ahead window (0: none); ends of periods, of one, two and four, and of 32
+// cycles; the time; which counters are cleared, added to and read, see port_counters; when monitors
+// count, sample, and where, and what is read of them, see switch_monitor.
 `define MW_COMMON(Cfg) struct packed { \
     logic [1:0] link_wait; logic switch_reductions; logic tile_reductions; \
     logic merge_loads; logic [14:0] load_first; logic [8:0] load_entries; logic load_keep; \
-    logic cnt_loads; \
+    logic [2:0] load_parts; logic [14:0] load_bytes; logic [3:0] load_shift; logic cnt_loads; \
     logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
     logic [Cfg.PortW-1:0] turn; logic [Cfg.StoreW-1:0] store_limit; \
     logic [Cfg.PartW-1:0] part_limit; \
@@ -224,7 +225,7 @@
 // strobes ready and opened, which token of its GPU they are about; the lane is of an LD, and may be
 // merged; of its backs load_bad, the error.
 `define MW_NOTIFIED(Cfg) struct packed { \
-    logic mark; logic old; logic fell; logic crowded; logic [Cfg.TokensLog2-1:0] lane_index; \
+    logic mark; logic old; logic fell; logic crowded; logic [Cfg.LoadIndexW-1:0] lane_index; \
     logic lane_load; logic lane_merge; error_pkg::err_e load_code; \
     logic [Cfg.TokensLog2-1:0] opened_index;}
 

@@ -119,7 +119,9 @@ package cfg_pkg;
         int unsigned GrantRows;    // rows that may be granted and not begun at a hub, see
                                    // grant_lanes
         int unsigned LoadPlaces;   // rows that other GPUs may load from one at a time
-        int unsigned OpenLoadW;    // number of rows that a GPU loads
+        int unsigned OpenLoadW;    // number of rows, or parts of rows, that a GPU loads
+        int unsigned LoadIndexW;   // number of one at its home: there are four times as many parts
+                                   // as rows, or as many as a lane can number
         int unsigned MergeW;       // index of an entry of the table of loads
         int unsigned StampW;       // when a packet came, 0 without monitors
         int unsigned StampB;       // of a signal that holds it
@@ -188,6 +190,10 @@ package cfg_pkg;
         return (a > b) ? a : b;
     endfunction
 
+    function automatic int unsigned least(input int unsigned a, input int unsigned b);
+        return (a < b) ? a : b;
+    endfunction
+
     // Bits of a number below `count`, at least one.
     function automatic int unsigned index_w(input int unsigned count);
         return most($clog2(count), 1);
@@ -240,6 +246,8 @@ package cfg_pkg;
         if (c.MergeLoads) c.GrantRows = c.GrantRows + c.OpenSyncs;
         c.LoadPlaces = c.Others * c.OpenLoads;
         c.OpenLoadW = $clog2(c.OpenLoads + 1);
+        c.LoadIndexW = !c.MergeLoads ? c.TokensLog2 :
+            least(c.TokensLog2 + 2, (c.N <= packet_pkg::PortsNear) ? 15 : packet_pkg::LaneFarBits);
         c.MergeW = index_w(c.MergeEntries);
         c.StampW = c.Monitor ? map_pkg::MonitorStampBits : 0;
         c.StampB = most(c.StampW, 1);

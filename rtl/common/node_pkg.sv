@@ -103,6 +103,8 @@ package node_pkg;
         logic             merge_loads;        // rows are loaded through the switch; with
                                               // tile_reductions
         logic [14:0]      load_first;         // index at their homes from which on
+        logic [2:0]       load_parts;         // log2 of the parts of a row that are loaded one by
+                                              // one, 0: rows are loaded whole
         logic [5:0]       load_expert;        // own expert that computes them
         logic [35:0]      load_base;          // own ones, by index
         logic             row_returns;        // they return singly to slots at home, where their
@@ -124,6 +126,16 @@ package node_pkg;
     // Bytes of a row of dispatch.
     function automatic logic [14:0] dispatch_row(input bit built, input node_cfg_t c);
         return (built && c.dispatch_bytes != '0) ? c.dispatch_bytes : c.row_bytes;
+    endfunction
+
+    // log2 of the bytes between two parts of a row that are loaded one by one, and bytes of each;
+    // those of rows if they are loaded whole. Parts fill their stride.
+    function automatic logic [3:0] load_shift(input node_cfg_t c);
+        return c.row_shift - 4'(c.load_parts);
+    endfunction
+
+    function automatic logic [14:0] load_bytes(input node_cfg_t c);
+        return (c.load_parts == '0) ? c.row_bytes : 15'd1 << load_shift(c);
     endfunction
 
     // The epoch of the layer that counted and allocated what a layer uses.

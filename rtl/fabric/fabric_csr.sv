@@ -169,6 +169,7 @@ module fabric_csr #(
                                  && hwif_out.rows.tiles.value && hwif_out.rows.enable.value;
     assign ctl_o.load_first = Cfg.MergeLoads ? hwif_out.loads.first.value : '0;
     assign ctl_o.load_entries = Cfg.MergeLoads ? hwif_out.loads.entries.value : '0;
+    assign ctl_o.load_parts = Cfg.MergeLoads ? hwif_out.loads.parts.value : '0;
     assign ctl_o.load_keep = Cfg.MergeKeep != 0 && hwif_out.loads.keep.value;
     assign ctl_o.row_bytes = hwif_out.rows.row_bytes.value;
     assign ctl_o.row_shift = hwif_out.rows.row_shift.value;
@@ -369,6 +370,7 @@ module fabric_csr #(
         hwif_in.primitives.row_types.next = Cfg.RowTypes;
         hwif_in.primitives.gate_gradients.next = Cfg.GateGradients;
         hwif_in.primitives.cached_handle.next = Cfg.CachedHandle;
+        hwif_in.tables.load_parts.next = Cfg.MergeLoads ? 4'(Cfg.LoadIndexW) : '0;
         hwif_in.load_room.entries.next = Cfg.MergeLoads ? 9'(Cfg.MergeEntries) : '0;
         hwif_in.load_room.keep.next = Cfg.MergeLoads ? 7'(Cfg.MergeKeep >> 10) : '0;
         hwif_in.load_room.open_loads.next = Cfg.MergeLoads ? 8'(Cfg.OpenLoads) : '0;

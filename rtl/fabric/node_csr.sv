@@ -150,6 +150,7 @@ module node_csr #(
         cfg_o.merge_loads = Cfg.MergeLoads && hwif_out.uses.merge_loads.value
                             && cfg_o.tile_reductions;
         cfg_o.load_first = Cfg.MergeLoads ? hwif_out.loads.first.value : '0;
+        cfg_o.load_parts = Cfg.MergeLoads ? hwif_out.loads.parts.value : '0;
         cfg_o.load_expert = Cfg.MergeLoads ? hwif_out.loads.expert.value : '0;
         cfg_o.load_base = Cfg.MergeLoads ? {hwif_out.load_base.addr.value, Unit} : '0;
         cfg_o.row_returns = Cfg.RowSparse && hwif_out.uses.row_returns.value

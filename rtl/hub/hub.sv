@@ -177,7 +177,7 @@ module hub #(
     logic [KeepW-1:0] keep_level;
     // rows that are loaded: granted tiles (lane_home, lane_index), those of this GPU
     logic tile_valid, tile_take, fetch, fetch_room;
-    logic [Cfg.TokensLog2-1:0] fetch_index;
+    logic [Cfg.LoadIndexW-1:0] fetch_index;
     logic [15:0] fetch_ref;
 
     rx #(
@@ -390,7 +390,8 @@ module hub #(
     packet_pkg::header_t ctl_header;
     // rows that are loaded: own ones, and the reports of tiles
     logic load_own_valid, load_own_ready, answered;
-    logic [Cfg.TokensLog2-1:0] load_own_index, report_index;
+    logic [Cfg.LoadIndexW-1:0] load_own_index;
+    logic [Cfg.TokensLog2-1:0] report_index;
     logic report_valid, report_ready;
     logic [Cfg.GpuW-1:0] report_home;
     logic [Cfg.TokensLog2:0] offered;

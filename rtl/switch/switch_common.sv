@@ -61,10 +61,20 @@ module switch_common #(
         ctl_i.token_shift
     };
     assign {common_o.merge_loads, common_o.load_first, common_o.load_entries, common_o.load_keep,
-            common_o.cnt_loads}
+            common_o.load_parts, common_o.cnt_loads}
            = {
-        ctl_i.merge_loads, ctl_i.load_first, ctl_i.load_entries, ctl_i.load_keep, ctl_i.cnt_loads
+        ctl_i.merge_loads,
+        ctl_i.load_first,
+        ctl_i.load_entries,
+        ctl_i.load_keep,
+        ctl_i.load_parts,
+        ctl_i.cnt_loads
     };
+    logic [3:0] load_shift;
+
+    assign load_shift = ctl_i.row_shift - 4'(ctl_i.load_parts);
+    assign common_o.load_shift = load_shift;
+    assign common_o.load_bytes = (ctl_i.load_parts == '0) ? ctl_i.row_bytes : 15'd1 << load_shift;
 
     if (Cfg.SwitchReductions) begin : gen_turn
         always_ff @(posedge clk_i) begin

@@ -127,7 +127,8 @@ module switch_port #(
 
     // ---- what others say, and what this port does ----
     logic mark, old, fell, crowded;
-    logic [Cfg.TokensLog2-1:0] lane_index, opened_index;
+    logic [Cfg.LoadIndexW-1:0] lane_index;
+    logic [Cfg.TokensLog2-1:0] opened_index;
     logic [Cfg.Others-1:0] marks, olds, falls, crowds;
 
     logic lane_load, lane_merge;
@@ -503,10 +504,10 @@ module switch_port #(
 
         always_comb begin
             for (int unsigned d = 0; d < Cfg.Others; d++) begin
-                lane_indices[d] = notified_i[d].lane_index;
+                lane_indices[d] = notified_i[d].lane_index[Cfg.TokensLog2-1:0];
                 opened_indices[d] = notified_i[d].opened_index;
             end
-            lane_indices[Cfg.Others] = lane_index;
+            lane_indices[Cfg.Others] = lane_index[Cfg.TokensLog2-1:0];
         end
 
         report_scoreboard #(
@@ -596,7 +597,7 @@ module switch_port #(
         logic fetch_sent;
         logic [63:0] fetch_upper;
         logic [Cfg.Others-1:0] may_merge;
-        logic [Cfg.TokensLog2-1:0] indices[Cfg.Others];
+        logic [Cfg.LoadIndexW-1:0] indices[Cfg.Others];
 
         always_comb begin
             load_err_code = error_pkg::ERR_NONE;
@@ -630,8 +631,8 @@ module switch_port #(
             .reach_i(by_distance(partition_i, port_i)),
             .fell_i(fell),
             .limit_i(common_i.load_entries),
-            .row_bytes_i(common_i.row_bytes),
-            .row_shift_i(common_i.row_shift),
+            .row_bytes_i(common_i.load_bytes),
+            .row_shift_i(common_i.load_shift),
             .lane_i(strobes_i.ready & load_lanes),
             .lane_merge_i(may_merge),
             .lane_index_i(indices),

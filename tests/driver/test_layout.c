@@ -232,6 +232,45 @@ static void layouts_of_gradients(struct mw_device_info *info, struct mw_layer_co
     assert_message("gate_gradients: only for rows of dispatch in bf16");
 }
 
+/// Rows that are loaded in parts, whose numbers and windows are the device's.
+static void layouts_of_parts(const struct mw_device_info *with, struct mw_layer_config c)
+{
+    struct mw_device_info info = *with;
+    struct mw_layout l;
+    info.mem_bytes = 1 << 20;
+    c.tokens_per_gpu = 8;
+    static const struct {
+        unsigned row_bytes, load_bytes, load_parts, open_loads;
+        int code;
+        const char *message;
+    } cases[] = {
+        {512, 128, 32, 4, 0, NULL},
+        {384, 128, 32, 3, 0, NULL},
+        {512, 512, 8, 1, 0, NULL},
+        {512, 0, 0, 0, 0, NULL},
+        {512, 64, 32, 8, MW_ERR_INVALID, "load_bytes 64: a power of two from 128 on, or 0"},
+        {512, 192, 32, 4, MW_ERR_INVALID, "load_bytes 192: a power of two from 128 on, or 0"},
+        {384, 256, 32, 4, MW_ERR_INVALID, "load_bytes 256: rows have 384 bytes, no multiple"},
+        {512, 1024, 32, 4, MW_ERR_INVALID, "load_bytes 1024: rows have 512 bytes, no multiple"},
+        {512, 128, 0, 4, MW_ERR_CAPACITY,
+         "load_bytes: this device loads whole rows alone: leave it out"},
+        {512, 128, 31, 4, MW_ERR_CAPACITY, "parts of a GPU's rows: 32, the device holds 31"},
+        {384, 128, 31, 4, MW_ERR_CAPACITY, "parts of a GPU's rows: 32, the device holds 31"},
+        {512, 128, 32, 3, MW_ERR_CAPACITY, "parts of a row that is loaded: 4, the device holds 3"}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        c.row_bytes = cases[i].row_bytes;
+        c.load_bytes = cases[i].load_bytes;
+        info.load_parts = cases[i].load_parts;
+        info.open_loads = cases[i].open_loads;
+        assert_code(mw_layout_of(&info, &c, &l), cases[i].code);
+        if (cases[i].message)
+            assert_message(cases[i].message);
+    }
+    c.merge_loads = false;
+    assert_code(mw_layout_of(&info, &c, &l), MW_ERR_INVALID);
+    assert_message("load_bytes: only with merge_loads");
+}
+
 /// Rows that are loaded land as gathered tokens of all GPUs, of which there are 8 each.
 static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config c)
 {
@@ -264,6 +303,7 @@ static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config
     assert_message("keep_answers: only with merge_loads");
     c.merge_loads = true;
     c.keep_answers = false;
+    layouts_of_parts(info, c);
     info->row_types = true;
     c.dispatch_type = MW_ROWTYPE_E4M3;
     assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
@@ -435,6 +475,7 @@ static void settings_at_their_limits(void **state)
                  {"load_expert", 0, 63},
                  {"merge_entries", 0, 511},
                  {"keep_answers", 0, 1},
+                 {"load_bytes", 0, 16384},
                  {"row_returns", 0, 1},
                  {"source_lists", 0, 1},
                  {"dispatch_throttle", 0, 1}};

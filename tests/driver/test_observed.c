@@ -55,10 +55,12 @@ static void load_counters(void **state)
     mw_close(device);
     *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm;
     *fake_fabric(&fake, FABRIC(load_room)) = 8u << 24 | 32u << 16 | 16u << 9 | 320;
+    *fake_fabric(&fake, FABRIC(tables)) |= 10u << MW_FABRIC__TABLES__LOAD_PARTS_bp;
     assert_code(fake_open(&fake, &device), 0);
     assert_code(mw_info(device, &info), 0);
     assert_true(info.merge_entries == 320 && info.open_loads == 32 && info.open_syncs == 8);
     assert_int_equal(info.kept_bytes, 16384);
+    assert_int_equal(info.load_parts, 1 << 10);
     for (unsigned i = 0; i < 8; i++)
         *fake_fabric(&fake, FABRIC(load_counters) + 4 * (16 * 2 + i)) = 100 + i;
     assert_code(mw_load_counters_read(device, &k), 0);

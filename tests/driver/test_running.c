@@ -76,25 +76,31 @@ static void registers(void **state)
 static void loads_are_configured(void **state)
 {
     (void)state;
+    enum { PARTS = 1 }; // log2: rows have 256 bytes
     struct mw_layer_config c = small_config();
     struct mw_layout l;
+    *fake_fabric(&fake, FABRIC(load_room)) = 8u << 24 | 32u << 16 | 320;
+    *fake_fabric(&fake, FABRIC(tables)) |= 4u << MW_FABRIC__TABLES__LOAD_PARTS_bp;
     fake_open_with_all();
     c.k = 1;
+    c.row_bytes = 256;
     c.target_list_cache = c.switch_reductions = c.tile_reductions = c.merge_loads = true;
     c.received_rows = 32;
     c.load_first = 3;
     c.load_expert = 2;
     c.merge_entries = 300;
+    c.load_bytes = 128;
     assert_code(mw_layout_make(device, &c, &l), 0);
     l.load_base = 0x1230;
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);
     for (unsigned g = 0; g < 4; g++) {
         assert_true(*fake_node(&fake, g, NODE(uses)) & MW_NODE__USES__MERGE_LOADS_bm);
-        assert_int_equal(*fake_node(&fake, g, NODE(loads)), 3 | 2 << 16);
+        assert_int_equal(*fake_node(&fake, g, NODE(loads)), 3 | 2 << 16 | PARTS << 24);
         assert_int_equal(*fake_node(&fake, g, NODE(load_base)), BASE(l.load_base));
     }
-    assert_int_equal(*fake_fabric(&fake, FABRIC(loads)), 3 | 300u << 16 | 1u << 31);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(loads)), 3 | 300u << 16 | PARTS << 25 | 1u << 31);
     c.merge_loads = false;
+    c.load_bytes = 0;
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);
     assert_int_equal(*fake_fabric(&fake, FABRIC(loads)) >> 31, 0);
     l.load_base = fake.gpus * (uint64_t)FAKE_MEM; // behind the memory

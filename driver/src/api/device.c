@@ -102,6 +102,9 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .local_experts = MWI_GET(MW_FABRIC__CAPACITY__LOCAL_EXPERTS, r.capacity),
         .experts = MWI_GET(MW_FABRIC__TABLES__EXPERTS, r.tables),
         .groups = MWI_GET(MW_FABRIC__TABLES__GROUPS, r.tables),
+        .load_parts = MWI_GET(MW_FABRIC__TABLES__LOAD_PARTS, r.tables)
+                          ? 1u << MWI_GET(MW_FABRIC__TABLES__LOAD_PARTS, r.tables)
+                          : 0,
         .open_rows = MWI_GET(MW_FABRIC__WINDOWS__OPEN_ROWS, r.windows),
         .part_pkts = MWI_GET(MW_FABRIC__WINDOWS__PART_PKTS, r.windows),
         .store_pkts = MWI_GET(MW_FABRIC__UP_ROOM__STORE_PKTS, r.up_room),

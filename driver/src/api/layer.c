@@ -123,7 +123,8 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device *d,
                                      MWI_PUT(MW_NODE__DISPATCH_THROTTLE__IDLE, c->throttle_idle)},
         // these where there are such
         {REG(loads), MWI_PUT(MW_NODE__LOADS__FIRST, c->load_first) |
-                         MWI_PUT(MW_NODE__LOADS__EXPERT, c->load_expert)},
+                         MWI_PUT(MW_NODE__LOADS__EXPERT, c->load_expert) |
+                         MWI_PUT(MW_NODE__LOADS__PARTS, mwi_load_parts(c))},
         {REG(load_base), MWI_BASE(l->load_base)},
     };
     enum { LOADS = 2 };
@@ -245,6 +246,7 @@ static int write_loads(struct mw_device *d, const struct mw_layer_config *c)
                : mwi_write(d, MWI_FABRIC(loads),
                            MWI_PUT(MW_FABRIC__LOADS__FIRST, c->load_first) |
                                MWI_PUT(MW_FABRIC__LOADS__ENTRIES, c->merge_entries) |
+                               MWI_PUT(MW_FABRIC__LOADS__PARTS, mwi_load_parts(c)) |
                                MWI_PUT(MW_FABRIC__LOADS__KEEP, c->keep_answers) |
                                MWI_PUT(MW_FABRIC__LOADS__ENABLE, c->merge_loads));
 }

@@ -65,6 +65,7 @@ static const struct setting {
     SETTING(load_expert, 0, 63),
     SETTING(merge_entries, 0, MERGE_ENTRIES),
     SETTING(keep_answers, false, true),
+    SETTING(load_bytes, 0, 16384),
     SETTING(row_returns, false, true),
     SETTING(source_lists, false, true),
     SETTING(dispatch_throttle, false, true),
@@ -212,11 +213,34 @@ static int check_credits(const struct mw_device_info *info, const struct mw_laye
     return 0;
 }
 
+/// Rows that are loaded in parts.
+static int check_parts(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    const unsigned bytes = c->load_bytes;
+    if (!bytes)
+        return 0;
+    if (bytes < MW_PAYLOAD_MAX_BYTES || bytes & (bytes - 1))
+        return mwi_fail(MW_ERR_INVALID, "load_bytes %u: a power of two from %d on, or 0", bytes,
+                        MW_PAYLOAD_MAX_BYTES);
+    if (c->row_bytes % bytes)
+        return mwi_fail(MW_ERR_INVALID, "load_bytes %u: rows have %u bytes, no multiple", bytes,
+                        c->row_bytes);
+    if (!info->load_parts)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "load_bytes: this device loads whole rows alone: leave it out");
+    if (c->row_bytes / bytes > info->open_loads)
+        return above("parts of a row that is loaded", c->row_bytes / bytes, info->open_loads);
+    const uint64_t parts = (uint64_t)c->tokens_per_gpu << mwi_load_parts(c);
+    return parts > info->load_parts ? above("parts of a GPU's rows", parts, info->load_parts) : 0;
+}
+
 static int check_loads(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
     const uint64_t numbers = (uint64_t)info->gpus << mwi_log2_up(c->tokens_per_gpu);
     if (c->keep_answers && !c->merge_loads)
         return mwi_fail(MW_ERR_INVALID, "keep_answers: only with merge_loads");
+    if (c->load_bytes && !c->merge_loads)
+        return mwi_fail(MW_ERR_INVALID, "load_bytes: only with merge_loads");
     if (!c->merge_loads)
         return 0;
     if (c->keep_answers && !info->kept_bytes)
@@ -234,7 +258,7 @@ static int check_loads(const struct mw_device_info *info, const struct mw_layer_
                         "merge_loads: %u received rows, the tokens of all GPUs take %llu",
                         c->received_rows, (unsigned long long)numbers);
     return numbers > info->rows ? above("tokens of all GPUs that land as rows", numbers, info->rows)
-                                : 0;
+                                : check_parts(info, c);
 }
 
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *c)

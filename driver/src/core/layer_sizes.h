@@ -37,6 +37,12 @@ static inline struct mwi_row_parts mwi_row_parts(unsigned type, unsigned row_byt
     return p;
 }
 
+/// log2 of the parts of a row's stride that are loaded one by one; 0: rows are loaded whole.
+static inline unsigned mwi_load_parts(const struct mw_layer_config *c)
+{
+    return c->load_bytes ? mwi_log2_up(c->row_bytes) - mwi_log2_up(c->load_bytes) : 0;
+}
+
 /// Bytes of a row of dispatch.
 static inline unsigned mwi_dispatch_bytes(const struct mw_layer_config *c)
 {

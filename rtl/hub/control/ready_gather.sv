@@ -14,7 +14,8 @@
 `include "assert.svh"
 
 module ready_gather #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned IndexW = Cfg.TokensLog2  // of what a lane names at its home
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -23,11 +24,11 @@ module ready_gather #(
     input  wire logic                      far_valid_i,
     output logic                           far_ready_o,
     input  wire logic [Cfg.GpuW-1:0]       far_home_i,
-    input  wire logic [Cfg.TokensLog2-1:0] far_index_i,
+    input  wire logic [IndexW-1:0]         far_index_i,
 
     input  wire logic                      own_valid_i,
     output logic                           own_ready_o,
-    input  wire logic [Cfg.TokensLog2-1:0] own_index_i,
+    input  wire logic [IndexW-1:0]         own_index_i,
 
     output logic                                      pkt_valid_o,
     input  wire logic                                 pkt_take_i,
@@ -39,8 +40,8 @@ module ready_gather #(
     localparam int unsigned LaneCntW = $clog2(Lanes + 1);
 
     typedef struct packed {
-        logic [Cfg.GpuW-1:0]       home;
-        logic [Cfg.TokensLog2-1:0] index;
+        logic [Cfg.GpuW-1:0] home;
+        logic [IndexW-1:0]   index;
     } row_t;
 
     logic room, push, due_q;

@@ -7,19 +7,20 @@
 // 0) each is reported to the switch (report_*), whose GRANT (grant_*) says that all GPUs have
 // reported it. The rows of a granted tile of another home become lanes of LD packets (ld_*). Own
 // rows go to load_serve of this hub (own_*), which copies them. Without SYNC tiles of one row are
-// granted at once. A row is open from its lane on until it is complete in memory (landed_i). An own
-// tile waits until offered_i is beyond its rows.
+// granted at once. With load_parts each part of a row has a lane of its own, and so has each part
+// of an own row. A lane is open until its row is complete in memory (landed_i). An own tile waits
+// until offered_i is beyond its rows.
 // Order: Tiles are reported in the order above, the same at all GPUs. Lanes follow in the order of
 // GRANTs, own rows beside them.
 // Back-pressure: At most Cfg.OpenSyncs tiles are reported and not begun, so a GRANT has its place.
-// At most Cfg.OpenLoads rows of other homes are open. Lanes wait for the uplink's CTRL credit, own
-// rows for load_serve.
+// At most Cfg.OpenLoads lanes of other homes are open, which includes all parts of the oldest row.
+// Lanes wait for the uplink's CTRL credit, own rows for load_serve.
 // Latency: Lanes are gathered as those of READYs, see ready_gather. The instruction retires when
 // all of its rows are in memory. With flags.1 it retires in the cycle behind its start, and the
 // unit is ready for the next one when all rows are in memory.
 // Errors: BOUNDS, and nothing is loaded: indices beyond 2^token_shift or below load_first, tiles of
-// more than 255 rows. COUNT: a GRANT of a tile that is not reported or not in the range names no
-// row.
+// more than 255 rows, numbers of parts beyond 2^LoadIndexW, rows of more parts than OpenLoads.
+// COUNT: a GRANT of a tile that is not reported or not in the range names no row.
 `default_nettype none
 `include "assert.svh"
 
@@ -54,7 +55,7 @@ module load #(
 
     output logic                      own_valid_o,
     input  wire logic                 own_ready_i,
-    output logic [Cfg.TokensLog2-1:0] own_index_o,
+    output logic [Cfg.LoadIndexW-1:0] own_index_o,  // of a part
 
     input  wire bundle_pkg::token_t landed_i, // the number of a row that is complete
 
@@ -72,7 +73,16 @@ module load #(
     logic [7:0] tile_q;
     logic [IndexW:0] range_end, first_q, end_q;
     logic [LeftW-1:0] left_q;  // rows that are not complete
-    logic no_tokens;
+    logic no_tokens, no_parts;
+    logic [6:0] last_part;  // of a row
+
+    // Parts have 2^load_shift bytes.
+    assign last_part = (cfg_i.load_parts == '0) ? '0
+                       : 7'((cfg_i.row_bytes - 1'b1) >> node_pkg::load_shift(
+        cfg_i
+    ));
+    assign no_parts = 32'(last_part) >= Cfg.OpenLoads
+                      || 32'(range_end) << cfg_i.load_parts > 32'd1 << Cfg.LoadIndexW;
 
     cmd_range #(
         .Cfg(Cfg)
@@ -87,7 +97,7 @@ module load #(
 
     assign cmd_ready_o = !run_q && !refused_q;
     assign accept = cmd_valid_i && cmd_ready_o;
-    assign outside     = no_tokens || cmd_i.imm[15:8] != '0
+    assign outside     = no_tokens || no_parts || cmd_i.imm[15:8] != '0
                          || (cmd_i.b != '0 && cmd_i.a < 32'(cfg_i.load_first));
     assign finished = run_q && left_q == '0;
 
@@ -152,7 +162,8 @@ module load #(
     // ---- granted tiles --------------------------------------------------------------------------
     logic grant_take, far_push, own_push, push_own;
     logic [Cfg.GpuW-1:0] push_home, far_home, own_home;
-    logic [IndexW-1:0] push_index, far_index;
+    logic [IndexW-1:0] push_index;
+    logic [Cfg.LoadIndexW-1:0] far_index;
     logic far_valid, far_take;
 
     assign grant_ready_o = !refused_q;
@@ -184,6 +195,8 @@ module load #(
         .rst_ni(rst_ni && !go_i),
         .tile_i(tile_q),
         .end_i(end_q),
+        .parts_i(cfg_i.load_parts),
+        .last_part_i(last_part),
         .push_i(far_push),
         .home_i(push_home),
         .index_i(push_index),
@@ -200,6 +213,8 @@ module load #(
         .rst_ni(rst_ni && !go_i),
         .tile_i(tile_q),
         .end_i(end_q),
+        .parts_i(cfg_i.load_parts),
+        .last_part_i(last_part),
         .push_i(own_push),
         .home_i(push_home),
         .index_i(push_index),
@@ -210,24 +225,27 @@ module load #(
         .done_o(own_done)
     );
 
-    // ---- lanes, of rows that are open -----------------------------------------------------------
+    // ---- lanes that are open --------------------------------------------------------------------
     logic [Cfg.OpenLoadW-1:0] open_q;
     logic lane_valid, lane_ready, landed_far, ld_idle;
     lane_t [Lanes-1:0] lanes;
 
     assign lane_valid = far_valid && open_q != Cfg.OpenLoadW'(Cfg.OpenLoads);
     assign far_take = lane_valid && lane_ready;
-    assign landed_far = landed_i.valid && open_q != '0
+    assign landed_far = landed_i.valid && open_q > Cfg.OpenLoadW'(last_part)
                         && Cfg.PortW'(landed_i.token >> cfg_i.token_shift)
                            != cfg_i.port[Cfg.PortW-1:0];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) open_q <= '0;
-        else if (far_take != landed_far) open_q <= open_q + (far_take ? Cfg.OpenLoadW'(1) : '1);
+        else
+            open_q <= open_q + Cfg.OpenLoadW'(far_take)
+                      - (landed_far ? Cfg.OpenLoadW'(last_part) + 1'b1 : '0);
     end
 
     ready_gather #(
-        .Cfg(Cfg)
+        .Cfg(Cfg),
+        .IndexW(Cfg.LoadIndexW)
     ) i_gather (
         .clk_i,
         .rst_ni(rst_ni && !go_i),

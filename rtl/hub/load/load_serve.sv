@@ -5,7 +5,8 @@
 //
 // Function: Row index lies at load_base + (index << row_shift). Its LD_RESP packets have the ref of
 // its FETCH, and the address index << row_shift. An own row goes to the local stream. A row that is
-// not inside memory leaves poisoned, in as many packets.
+// not inside memory leaves poisoned, in as many packets. With load_parts each part of a row is one
+// of these rows, with the number and the stride of a part.
 // Order: FETCHs as they come, and own rows as they come. The two alternate.
 // Back-pressure: There is a place for each row that others may load at a time (Cfg.LoadPlaces), so
 // a FETCH waits for nothing else. Without a place none is taken (room_o). xfer_take_i, and own rows
@@ -27,12 +28,12 @@ module load_serve #(
 
     input  wire logic                      push_i,
     output logic                           room_o,
-    input  wire logic [Cfg.TokensLog2-1:0] index_i,
+    input  wire logic [Cfg.LoadIndexW-1:0] index_i,
     input  wire logic [15:0]               ref_i,
 
     input  wire logic                      own_valid_i,
     output logic                           own_ready_o,
-    input  wire logic [Cfg.TokensLog2-1:0] own_index_i,
+    input  wire logic [Cfg.LoadIndexW-1:0] own_index_i,
 
     output logic                         xfer_valid_o,
     input  wire logic                    xfer_take_i,
@@ -44,19 +45,23 @@ module load_serve #(
     output logic [LenW-1:0]              xfer_end_o,  // bytes, less 1
     output logic                         idle_o
 );
-    localparam int unsigned RowW = Cfg.TokensLog2 + 16;  // of a byte in all own rows
+    localparam int unsigned RowW = Cfg.LoadIndexW + 16;  // of a byte in all own rows
     localparam int unsigned SumW = ((RowW > 36) ? RowW : 36) + 2;
+
+    logic [14:0] bytes;
+
+    assign bytes = node_pkg::load_bytes(cfg_i);
 
     // ---- queue of FETCHs ------------------------------------------------------------------------
     logic here, take, take_own, push, own_first_q;
     logic [$clog2(Cfg.LoadPlaces+1)-1:0] level;
-    logic [Cfg.TokensLog2-1:0] fetch_index, index;
+    logic [Cfg.LoadIndexW-1:0] fetch_index, index;
     logic [15:0] fetch_ref;
 
     assign push = push_i && room_o;
 
     fifo_sized #(
-        .Width(Cfg.TokensLog2 + 16),
+        .Width(Cfg.LoadIndexW + 16),
         .Depth(Cfg.LoadPlaces),
         .LutDepth(LutDepth)
     ) i_fetches (
@@ -80,9 +85,9 @@ module load_serve #(
     assign own_ready_o = take && take_own;
     assign index = take_own ? own_index_i : fetch_index;
     // a multiplication for a shift: see rx_extent
-    assign row = RowW'(index) * RowW'(16'd1 << cfg_i.row_shift);
+    assign row = RowW'(index) * RowW'(16'd1 << node_pkg::load_shift(cfg_i));
     assign first = SumW'(cfg_i.load_base) + SumW'(row);
-    assign behind = first + SumW'(cfg_i.row_bytes);
+    assign behind = first + SumW'(bytes);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -101,7 +106,7 @@ module load_serve #(
         end
     end
 
-    assign xfer_end_o = LenW'(cfg_i.row_bytes) - 1'b1;
+    assign xfer_end_o = LenW'(bytes) - 1'b1;
     assign idle_o = level == '0 && !xfer_valid_o;
 
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A queue of tiles of rows that may be loaded, which leave row by row.
+// A queue of tiles of rows that may be loaded, which leave row by row, or part by part.
 //
-// Function: A tile begins with row index of a home. It has tile_i rows, or those below end_i.
-// Order: Tiles as they come, rows by index.
+// Function: A tile begins with row index of a home. It has tile_i rows, or those below end_i. Each
+// row leaves as parts 0 to last_part_i, whose numbers are index << parts_i | part.
+// Order: Tiles as they come, rows by index, parts in order.
 // Back-pressure: Rows by row_take_i. The queue has Cfg.OpenSyncs places, and its user counts them:
 // a place is free when the last row of its tile has left (done_o).
 // Latency: A row in each cycle, the first in the cycle behind its tile.
@@ -19,6 +20,8 @@ module load_tiles #(
     // constant while tiles are here
     input  wire logic [7:0]                tile_i, // 0: 1
     input  wire logic [Cfg.TokensLog2:0]   end_i,
+    input  wire logic [2:0]                parts_i,
+    input  wire logic [6:0]                last_part_i,
 
     input  wire logic                      push_i,
     input  wire logic [Cfg.GpuW-1:0]       home_i,
@@ -27,14 +30,15 @@ module load_tiles #(
     output logic                           row_valid_o,
     input  wire logic                      row_take_i,
     output logic [Cfg.GpuW-1:0]            home_o,
-    output logic [Cfg.TokensLog2-1:0]      index_o,
+    output logic [Cfg.LoadIndexW-1:0]      index_o, // of a part
     output logic                           done_o   // with its last row a tile leaves
 );
     logic room;
     logic [$clog2(Cfg.OpenSyncs+1)-1:0] level;
-    logic [Cfg.TokensLog2-1:0] first;
+    logic [Cfg.TokensLog2-1:0] first, row;
     logic [7:0] at_q;  // row of the tile
-    logic last;
+    logic [6:0] part_q;
+    logic row_end, last;
 
     fifo #(
         .Width(Cfg.GpuW + Cfg.TokensLog2),
@@ -51,13 +55,18 @@ module load_tiles #(
         .level_o(level)
     );
 
-    assign index_o = first + Cfg.TokensLog2'(at_q);
-    assign last = 9'(at_q) + 9'd1 >= 9'(tile_i) || (Cfg.TokensLog2 + 1)'(index_o) + 1'b1 == end_i;
-    assign done_o = row_take_i && last;
+    assign row = first + Cfg.TokensLog2'(at_q);
+    assign index_o = Cfg.LoadIndexW'(row) << parts_i | Cfg.LoadIndexW'(part_q);
+    assign last = 9'(at_q) + 9'd1 >= 9'(tile_i) || (Cfg.TokensLog2 + 1)'(row) + 1'b1 == end_i;
+    assign row_end = part_q == last_part_i;
+    assign done_o = row_take_i && row_end && last;
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni) at_q <= '0;
-        else if (row_take_i) at_q <= last ? '0 : at_q + 1'b1;
+        if (!rst_ni) {at_q, part_q} <= '0;
+        else if (row_take_i) begin
+            part_q <= row_end ? '0 : part_q + 1'b1;
+            if (row_end) at_q <= last ? '0 : at_q + 1'b1;
+        end
     end
 
 

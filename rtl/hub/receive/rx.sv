@@ -73,7 +73,7 @@ module rx #(
     input  wire logic                 tile_ready_i,
     output logic                      fetch_o,     // another GPU loads a row of this one
     input  wire logic                 fetch_room_i,
-    output logic [Cfg.TokensLog2-1:0] fetch_index_o,
+    output logic [Cfg.LoadIndexW-1:0] fetch_index_o,
     output logic [15:0]               fetch_ref_o,
 
     // PART
@@ -296,15 +296,17 @@ module rx #(
 
         if (Cfg.MergeLoads) begin : gen_fetches
             logic fetches, fetch_q;  // fetch_q: of the packet whose low half has come
+            logic [47:0] fetch_row;  // of the part that it names
 
             assign fetches = cfg_i.merge_loads && header.opcode == OP_FETCH;
             assign is_fetch = first ? fetches : fetch_q;
-            assign beyond   = is_fetch && ((header.addr >> Cfg.TokensLog2) != '0
-                                           || (header.addr >> cfg_i.token_shift) != '0
-                                           || header.addr < 48'(cfg_i.load_first));
+            assign fetch_row = header.addr >> cfg_i.load_parts;
+            assign beyond   = is_fetch && ((header.addr >> Cfg.LoadIndexW) != '0
+                                           || (fetch_row >> cfg_i.token_shift) != '0
+                                           || fetch_row < 48'(cfg_i.load_first));
             assign fetch_good = !beyond;
             assign fetch_o = by_switch && is_req && rx_i.last && good && is_fetch;
-            assign fetch_index_o = header.addr[Cfg.TokensLog2-1:0];
+            assign fetch_index_o = header.addr[Cfg.LoadIndexW-1:0];
             assign fetch_ref_o = header.target0;
             always_ff @(posedge clk_i) if (is_req && first) fetch_q <= fetches;
         end else begin : gen_no_fetches

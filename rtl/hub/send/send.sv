@@ -76,11 +76,11 @@ module send #(
     // rows that are loaded: of a FETCH, or own ones
     input  wire logic                      fetch_i,
     output logic                           fetch_room_o,
-    input  wire logic [Cfg.TokensLog2-1:0] fetch_index_i,
+    input  wire logic [Cfg.LoadIndexW-1:0] fetch_index_i,
     input  wire logic [15:0]               fetch_ref_i,
     input  wire logic                      own_valid_i,
     output logic                           own_ready_o,
-    input  wire logic [Cfg.TokensLog2-1:0] own_index_i,
+    input  wire logic [Cfg.LoadIndexW-1:0] own_index_i,
     output logic                           answered_o,  // none is on its way
 
     input  wire stream_t cst_i,  // packets of control for the uplink

@@ -83,7 +83,7 @@ module ingress #(
     // see row_entry and ready_lanes
     output entry_t                    entry_o,
     output logic [Cfg.N-1:0]          home_o,
-    output logic [Cfg.TokensLog2-1:0] index_o,
+    output logic [Cfg.LoadIndexW-1:0] index_o,
     input  wire logic                 lane_take_i,
     input  wire bundle_pkg::error_t   row_err_i,
     output logic                      load_o,        // the lane is of an LD, see ready_lanes
@@ -524,6 +524,7 @@ module ingress #(
             .code_o(lanes_code),
             .push_i(accept && state_q == Head && is_ready),
             .load_first_i(common_i.load_first),
+            .load_parts_i(common_i.load_parts),
             .token_shift_i(common_i.token_shift),
             .load_room_i,
             .opened_o(load_open_o),

@@ -3,8 +3,8 @@
 // Checks the lanes of the READY packets of one input, and of its LDs, and offers accepted lanes to
 // the ports of their homes, one at a time.
 //
-// Function: With MergeLoads an LD (load_i) names rows that this GPU loads. Its lanes are marked
-// load_o, and merge_o if they may be merged.
+// Function: With MergeLoads an LD (load_i) names rows that this GPU loads, or parts of rows. Its
+// lanes are marked load_o, and merge_o if they may be merged.
 // Order: The order of packets and lanes.
 // Back-pressure: None. A packet holds its CTRL credit until its last lane is taken (free_o), so
 // each has a place. An offered lane is stable until take_i reports, one cycle late, that it was
@@ -31,14 +31,16 @@ module ready_lanes #(
     output error_pkg::err_e          code_o,  // what is wrong with header_i, if it is one
                                               // of these; ERR_NONE: nothing
     input  wire logic                push_i,  // header_i is one of these that is accepted
-    // indices are below 1 << token_shift_i, those of rows that are loaded from load_first_i on
+    // indices are below 1 << token_shift_i, those of rows that are loaded from load_first_i on;
+    // an LD names the part index << load_parts_i | part
     input  wire logic [3:0]               token_shift_i,
     input  wire logic [14:0]              load_first_i,
+    input  wire logic [2:0]               load_parts_i,
     input  wire logic [Cfg.OpenLoadW-1:0] load_room_i,  // see load_window
     output logic [1:0]                    opened_o,     // with push_i: loads of the LD
 
     output logic [Cfg.N-1:0]          home_o,  // a lane for this port, one-hot
-    output logic [Cfg.TokensLog2-1:0] index_o,
+    output logic [Cfg.LoadIndexW-1:0] index_o,
     output logic                      load_o,  // it is of an LD
     output logic                      merge_o, // and may be merged
     input  wire logic                 take_i,
@@ -51,7 +53,7 @@ module ready_lanes #(
     typedef struct packed {
         logic                      valid;
         logic [Cfg.GpuW-1:0]       home;
-        logic [Cfg.TokensLog2-1:0] index;
+        logic [Cfg.LoadIndexW-1:0] index;
     } row_t;
 
     logic [63:0] upper;  // of the header: the lanes, and a bit above them
@@ -73,18 +75,19 @@ module ready_lanes #(
             automatic lane_t lane = upper[LaneBits*i+:LaneBits];
             automatic port_t home = cfg_pkg::lane_home(Cfg, lane);
             automatic logic [14:0] index = cfg_pkg::lane_index(Cfg, lane);
+            automatic logic [14:0] row = load ? index >> load_parts_i : index;
             automatic logic there = 32'(home) < Cfg.N;
             rows[i] = '{
                 valid: lane.valid,
                 home: home[Cfg.GpuW-1:0],
-                index: index[Cfg.TokensLog2-1:0]
+                index: index[Cfg.LoadIndexW-1:0]
             };
             some |= lane.valid;
             nowhere |= lane.valid && !there;
             barred |= lane.valid && there && !reach[home[Cfg.GpuW-1:0]];
             beyond |= lane.valid
-                      && ((index >> Cfg.TokensLog2) != '0 || (index >> token_shift_i) != '0
-                          || (load && index < load_first_i));
+                      && ((row >> Cfg.TokensLog2) != '0 || (row >> token_shift_i) != '0
+                          || (load && row < load_first_i));
             count += 2'(lane.valid);
         end
         code_o = !some ? ERR_LENGTH : nowhere ? ERR_UNMAPPED : barred ? ERR_PARTITION

@@ -34,7 +34,7 @@ module kept_answers #(
     input  wire logic [3:0]                row_shift_i,
 
     input  wire logic                      look_i,
-    input  wire logic [Cfg.TokensLog2-1:0] index_i,
+    input  wire logic [Cfg.LoadIndexW-1:0] index_i,
     input  wire logic [Cfg.Others-1:0]     from_i,
     output logic                           hit_o,
     output logic                           twice_o,
@@ -42,7 +42,7 @@ module kept_answers #(
     input  wire logic                      first_i,
     input  wire logic                      next_i,
     input  wire logic                      poison_i,
-    input  wire logic [Cfg.TokensLog2-1:0] row_i,
+    input  wire logic [Cfg.LoadIndexW-1:0] row_i,
     input  wire logic                      flit_i,
     input  wire logic                      flit_bad_i,
     input  wire logic                      flit_last_i,  // of its packet
@@ -76,7 +76,7 @@ module kept_answers #(
     logic [Slots-1:0] tagged_q;  // it has a row, or takes one
     logic [Slots-1:0] complete_q;
     logic [Slots-1:0] bad_q;  // the row is not kept: it is sent to those that wait, no more
-    logic [Slots-1:0][Cfg.TokensLog2-1:0] tag_q;
+    logic [Slots-1:0][Cfg.LoadIndexW-1:0] tag_q;
     logic [Slots-1:0][Cfg.Others-1:0] wait_q;
     logic [Slots-1:0][SlotW-1:0] order_q;  // slots, the one that was used last first
     logic [Slots-1:0] match, ready, in_use, joined;

@@ -40,7 +40,7 @@ module merge_table #(
     // loads
     input  wire logic [Cfg.Others-1:0]     lane_i,
     input  wire logic [Cfg.Others-1:0]     lane_merge_i, // it may be merged
-    input  wire logic [Cfg.TokensLog2-1:0] lane_index_i [Cfg.Others],
+    input  wire logic [Cfg.LoadIndexW-1:0] lane_index_i [Cfg.Others],
     output logic [Cfg.Others-1:0]          take_o,
     output logic [Cfg.Others-1:0]          bad_o,
     output error_pkg::err_e                bad_code_o,
@@ -92,7 +92,7 @@ module merge_table #(
         $error("merge_table: MergeEntries is MergeWays times a power of two, at most 511");
     end
 
-    typedef logic [Cfg.TokensLog2-1:0] index_t;
+    typedef logic [Cfg.LoadIndexW-1:0] index_t;
     typedef struct packed {
         logic [StampW-1:0]     first;  // when the first load came, and the last one
         logic [StampW-1:0]     last;
@@ -336,7 +336,7 @@ module merge_table #(
     end
 
     fifo #(
-        .Width(16 + Cfg.TokensLog2),
+        .Width(16 + Cfg.LoadIndexW),
         .Depth(Fetches)
     ) i_fetches (
         .clk_i,

@@ -214,6 +214,10 @@ static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
     p.o.merge_entries = 32;
     p.o.no_merge = true;
     assert_flits_of(&p, "cais-ordered", alone);
+    p.o.no_merge = false;
+    p.o.load_bytes = 128; // eight loads of a row, and as many fetches
+    assert_flits_of(&p, "cais-ordered",
+                    (const uint64_t[][MW_CLASSES]){{822, own, 0, 0}, {0, others, 8 * 44, 0}});
 }
 
 /// Each home sends a row as often as it is fetched.

@@ -167,6 +167,14 @@ static void tables_hold_a_tile_of_loads(void **state)
     assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_INPUT);
     p.o.no_sync = true;
     assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_OK);
+    p.o.no_sync = false;
+    p.o.load_bytes = 256; // four of a row
+    p.o.merge_entries = 4 * p.tile;
+    assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_OK);
+    p.o.merge_entries--;
+    assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_INPUT);
+    assert_string_equal(err.text, "--merge-entries 15: fewer than the 16 loads that all GPUs make "
+                                  "together: expected as many, 0, or --no-sync");
     p = problem(MW_TP_SUBLAYER);
     p.o.merge_entries = MW_TP_SYNC_ROWS;
     assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_OK);
@@ -201,7 +209,13 @@ static void devices_may_have_small_tables(void **state)
     assert_refused_entries(&p, 5, NULL);
     assert_refused_entries(&p, 4,
                            "--workload ag-gemm: the device's tables have 4 entries, fewer than the "
-                           "5 rows that all GPUs load together: expected --merge-entries 0, or "
+                           "5 loads that all GPUs make together: expected --merge-entries 0, or "
+                           "--no-sync");
+    p.o.load_bytes = 512;
+    assert_refused_entries(&p, 10, NULL);
+    assert_refused_entries(&p, 9,
+                           "--workload ag-gemm: the device's tables have 9 entries, fewer than the "
+                           "10 loads that all GPUs make together: expected --merge-entries 0, or "
                            "--no-sync");
     p.o.merge_entries = 0;
     assert_refused_entries(&p, 4, NULL);

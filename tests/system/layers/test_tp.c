@@ -78,6 +78,8 @@ static void random_sizes(void **state)
             const struct mw_tp_problem p = {.o = {.kind = (enum mw_tp_kind)kind}};
             if (models[m].flit_bytes == 16 && mw_tp_gathers(&p) && below(&r, 2))
                 strcat(words, " --keep-answers");
+            if (mw_tp_gathers(&p) && strstr(words, "--hidden 64 ") == NULL && below(&r, 2))
+                strcat(words, " --load-bytes 128");
             pass_some(words);
         }
 }
@@ -249,6 +251,24 @@ static void kept_rows_answer_late_loads(void **state)
     }
 }
 
+/// Each part of a row has a load of its own. All loads merge where answers stay and the table holds
+/// those of a SYNC tile.
+static void parts_of_rows_merge(void **state)
+{
+    (void)state;
+    enum { ROWS = 48, PARTS = 8, LOADS = 7 * ROWS * PARTS };
+    static const char parts[] = " --rows 48 --hidden 512 --load-bytes 128 --jitter 30 "
+                                "--start-spread 3000 --merge-entries 24";
+    char words[200];
+    const struct loads without = loads_of(8, 16, parts);
+    snprintf(words, sizeof words, "%s --keep-answers", parts);
+    const struct loads with = loads_of(8, 16, words);
+    assert_true(without.loads == LOADS && with.loads == LOADS);
+    assert_true(without.fetches > ROWS * PARTS && without.fetches < LOADS);
+    assert_in_range(with.fetches, ROWS * PARTS, without.fetches - 1);
+    assert_true(with.kept > 0);
+}
+
 // ---- what is refused ----------------------------------------------------------------------------
 
 static void refuses(const char *words, const char *line)
@@ -293,7 +313,14 @@ static void bad_input_is_refused(void **state)
     refuses("--workload sublayer --gpus 59 --rows 118 --system pull", "from at most 58 GPUs");
     refuses("--workload sublayer --gpus 57 --rows 114 --system t3", "from at most 56 GPUs");
     refuses("--workload sublayer --no-sync", "--no-sync: not with --workload sublayer, whose rows");
-    refuses("--workload ag-gemm --tile 4 --merge-entries 3", "fewer than the 4 rows that all GPUs");
+    refuses("--workload ag-gemm --tile 4 --merge-entries 3",
+            "fewer than the 4 loads that all GPUs");
+    refuses("--workload ag-gemm --hidden 64 --load-bytes 256",
+            "--load-bytes 256: expected a power of two up to the 128 bytes of a row");
+    refuses("--workload ag-gemm --load-bytes 192", "--load-bytes 192: expected a power of two");
+    refuses("--workload ag-gemm --load-bytes 64", "--load-bytes 64: expected a whole number from");
+    refuses("--workload gemm-rs --load-bytes 128", "--load-bytes: not with --workload gemm-rs");
+    refuses("--load-bytes 128", "--load-bytes: not with --workload moe");
     refuses("--workload ag-gemm --merge-entries 321", "--merge-entries 321: expected a whole");
     refuses("--workload ag-gemm --no-merge --merge-entries 9", "not with --no-merge");
     refuses("--workload gemm-rs --no-merge", "--no-merge: not with --workload gemm-rs, which");
@@ -384,6 +411,7 @@ int main(void)
         cmocka_unit_test(loads_merge_as_the_options_say),
         cmocka_unit_test(sync_merges_the_loads_of_late_gpus),
         cmocka_unit_test(kept_rows_answer_late_loads),
+        cmocka_unit_test(parts_of_rows_merge),
     };
     return cmocka_run_group_tests_name("tensor-parallel", tests, scratch_make, scratch_remove);
 }

@@ -201,7 +201,7 @@ TEST(identification)
     assert_int_equal(b.read(FABRIC(windows)), 8 | 4u << 10 | 64u << 20);
     assert_int_equal(b.read(FABRIC(up_room)), 16 | 16u << 16);
     assert_int_equal(b.read(FABRIC(down_room)), 32 | 4u << 16);
-    assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16);
+    assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16 | 10u << 24);
     assert_int_equal(b.read(FABRIC(primitives)),
                      0x5ffff | 0x1f << MW_FABRIC__PRIMITIVES__RED_TYPES_bp);
     assert_int_equal(b.read(FABRIC(load_room)), 24 | 16u << 16 | 4u << 24);
@@ -411,6 +411,7 @@ TEST(any_settings)
         FIELD(rows, ctl_tile_reductions_o, MW_FABRIC__ROWS__TILES),
         FIELD(loads, ctl_load_first_o, MW_FABRIC__LOADS__FIRST),
         FIELD(loads, ctl_load_entries_o, MW_FABRIC__LOADS__ENTRIES),
+        FIELD(loads, ctl_load_parts_o, MW_FABRIC__LOADS__PARTS),
         FIELD(monitor, ctl_mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
         FIELD(monitor, ctl_mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
     };

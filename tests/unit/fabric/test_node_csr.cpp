@@ -135,6 +135,7 @@ static const field FIELDS[] = {
     {"merge_loads", NODE(uses), 8, 1},
     {"load_first", NODE(loads), 0, 15},
     {"load_expert", NODE(loads), 16, 6},
+    {"load_parts", NODE(loads), 24, 3},
     {"load_base", NODE(load_base), 0, 32, MW_BASE_UNIT},
     {"row_returns", NODE(uses), 4, 1},
     {"source_lists", NODE(uses), 6, 1},

@@ -2,8 +2,9 @@
 //
 // Unit load against a model: tiles are reported in the common order, own ones when they have been
 // offered; the rows of granted tiles become lanes or own rows, each once, in the order of the
-// grants; open rows stay within the window; the instruction retires with its last row, or at once.
-// The switch grants reported tiles in any order, and rows land in any order.
+// grants, or each of their parts does; open lanes stay within the window; the instruction retires
+// with its last row, or at once. The switch grants reported tiles in any order, and rows land in
+// any order.
 #include "Vload.h"
 #include "bench/errors.h"
 #include "bench/stream.h"
@@ -19,15 +20,30 @@ struct load : model<Vload> {
     struct tile {
         unsigned home, first;
     };
+    struct part {
+        unsigned home, row, number;
+        bool last; // of its row
+    };
     node_cfg cfg;
     watch reports{"reports"}, lds{"LD packets"}, own_rows{"own rows"};
     error_watch errors{"errors"};
     const unsigned port = below(N), load_first = below(20), epoch = below(4);
     const unsigned report_rate = rng.pick({100u, 50u, 5u}), grant_rate = rng.pick({100u, 30u, 3u});
     const unsigned ld_rate = rng.pick({100u, 30u}), land_rate = rng.pick({100u, 20u, 2u});
+    const unsigned part_shift = rng.pick({0u, 0u, 1u, 2u, 3u}),
+                   row_shift = 7 + part_shift + below(3);
+    // as many parts as the window has room for, or rows of any length
+    const unsigned part_bytes = 1u << (row_shift - part_shift),
+                   parts =
+                       part_shift
+                           ? std::min((1u << (part_shift - 1)) + 1 + below(1u << (part_shift - 1)),
+                                      OPEN)
+                           : 1,
+                   row_bytes = part_shift ? (parts - 1) * part_bytes + 1 + below(part_bytes)
+                                          : 1 + below(1u << row_shift);
     mw_instr in = {};
     std::deque<tile> to_report, reported; // reported: and not granted
-    std::deque<tile> far, own;            // rows of granted tiles, which are to come
+    std::deque<part> far, own;            // of granted tiles, which are to come
     std::deque<unsigned> open;            // numbers of rows on their way
     bool refused = false;
     unsigned offered = 0, far_open = 0, most_open = 0, most_reported = 0, landed = 0, retired = 0;
@@ -38,6 +54,9 @@ struct load : model<Vload> {
         cfg.set("epoch", epoch);
         cfg.set("token_shift", SHIFT);
         cfg.set("load_first", load_first);
+        cfg.set("load_parts", part_shift);
+        cfg.set("row_shift", row_shift);
+        cfg.set("row_bytes", row_bytes);
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
         dut.go_i = dut.cmd_valid_i = dut.grant_valid_i = dut.landed_valid_i = 0;
@@ -52,7 +71,9 @@ struct load : model<Vload> {
     void grant(const tile &t)
     {
         for (unsigned i = t.first; i < behind(t); i++)
-            (t.home == port ? own : far).push_back({t.home, i});
+            for (unsigned p = 0; p < parts; p++)
+                (t.home == port ? own : far)
+                    .push_back({t.home, i, i << part_shift | p, p + 1 == parts});
     }
 
     void start(unsigned a, unsigned b, unsigned imm, unsigned flags)
@@ -135,8 +156,9 @@ struct load : model<Vload> {
             }
             assert_false(far.empty());
             assert_int_equal(bits >> 15 & 31, far.front().home);
-            assert_int_equal(bits & 0x7fff, far.front().first);
-            open.push_back(far.front().home << SHIFT | far.front().first);
+            assert_int_equal(bits & 0x7fff, far.front().number);
+            if (far.front().last)
+                open.push_back(far.front().home << SHIFT | far.front().row);
             far.pop_front();
             far_open++;
         }
@@ -151,7 +173,8 @@ struct load : model<Vload> {
         errors.see(now, dut.err_valid_o, dut.err_code_o);
         if (dut.landed_valid_i) {
             landed++;
-            far_open -= open[0] >> SHIFT != port;
+            if (open[0] >> SHIFT != port)
+                far_open -= parts;
             open.pop_front();
         }
         if (dut.grant_valid_i) {
@@ -175,9 +198,10 @@ struct load : model<Vload> {
             see_ld();
         if (own_rows.see(dut.own_valid_o, dut.own_ready_i, dut.own_index_o)) {
             assert_false(own.empty());
-            assert_int_equal(dut.own_index_o, own.front().first);
-            assert_true(dut.own_index_o < dut.offered_i);
-            open.push_back(port << SHIFT | own.front().first);
+            assert_int_equal(dut.own_index_o, own.front().number);
+            assert_true(own.front().row < dut.offered_i);
+            if (own.front().last)
+                open.push_back(port << SHIFT | own.front().row);
             own.pop_front();
         }
     }
@@ -185,7 +209,7 @@ struct load : model<Vload> {
 
 TEST(every_row_is_loaded_once)
 {
-    unsigned most_open = 0, most_reported = 0;
+    unsigned most_open = 0, most_reported = 0, most_parts = 0;
     for (unsigned r = 0; r < 60; r++) {
         load b;
         for (unsigned i = 0; i < 3; i++) {
@@ -193,10 +217,41 @@ TEST(every_row_is_loaded_once)
             b.run(a, 1 + b.below(most), b.rng.pick({0u, 1u, 2u, 3u, 5u, 40u, 255u}), b.below(4));
         }
         most_open = std::max(most_open, b.most_open);
+        most_parts = std::max(most_parts, b.parts);
         most_reported = std::max(most_reported, b.most_reported);
     }
     assert_int_equal(most_open, OPEN);
+    assert_int_equal(most_parts, OPEN);
     assert_int_equal(most_reported, SYNCS);
+}
+
+// Parts whose numbers no lane has room for, and rows of more parts than may be open.
+TEST(parts_that_do_not_fit_are_bounds)
+{
+    load b;
+    const auto refused = [&](unsigned part_shift, unsigned bytes, unsigned rows, bool all) {
+        b.cfg.set("load_first", 0);
+        b.cfg.set("load_parts", part_shift);
+        b.cfg.set("row_shift", 10);
+        b.cfg.set("row_bytes", bytes);
+        b.cfg.drive(b.dut.cfg_i);
+        b.refused = true;
+        if (!all)
+            b.errors.expect(MW_HWERR_BOUNDS);
+        b.start(0, rows, 0, 2);
+        b.cycles(3);
+        assert_int_equal(b.retired, 1);
+        assert_int_equal(b.dut.cmd_ready_o, !all);
+        b.errors.done();
+        b.dut.go_i = 1;
+        b.cycle();
+        b.dut.go_i = 0;
+    };
+    const unsigned part = 1024 >> 3;
+    refused(3, OPEN * part, 32, true); // 32 << 3 numbers: as many as lanes have
+    refused(3, OPEN * part + 1, 1, false);
+    refused(4, part / 2, 32, false);
+    refused(4, part / 2, 16, true);
 }
 
 TEST(an_empty_range_retires)

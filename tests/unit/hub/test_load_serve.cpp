@@ -2,7 +2,7 @@
 //
 // load_serve against a model: every FETCH has a place and becomes a transfer of its row, with its
 // own ref, in order; so does every own row; neither waits for more than one of the other kind. Rows
-// that are not inside memory are poisoned.
+// that are not inside memory are poisoned. So are parts of rows.
 #include "Vload_serve.h"
 #include "bench/stream.h"
 #include "hub/node_cfg.h"
@@ -10,6 +10,7 @@
 using namespace tb;
 
 static const unsigned PLACES = (PARAM_N - 1) * PARAM_OpenLoads;
+static const unsigned INDICES = 1u << (PARAM_TokensLog2 + 2); // of parts
 static const uint64_t QUEUE = 4; // cycles in which a FETCH passes the queue
 static const uint64_t MEMORY = 1ull << PARAM_MemBytesLog2;
 
@@ -22,7 +23,9 @@ struct serve : model<Vload_serve> {
     watch out{"transfers"};
     source<fetch> fetches;
     source<unsigned> own;
-    const unsigned shift = 7 + below(4), bytes = 16 * (1 + below((1u << shift) / 16));
+    const unsigned parts = rng.pick({0u, 1u, 3u, 7u}); // log2 of those of a row
+    const unsigned shift = 7 + below(parts == 7 ? 1 : 4),
+                   bytes = parts ? 1u << shift : 16 * (1 + below((1u << shift) / 16));
     // of some, rows begin or end behind memory
     const uint64_t base =
         percent(50) ? below(64) << 7
@@ -34,8 +37,9 @@ struct serve : model<Vload_serve> {
 
     serve()
     {
-        cfg.set("row_shift", shift);
-        cfg.set("row_bytes", bytes);
+        cfg.set("load_parts", parts);
+        cfg.set("row_shift", shift + parts);
+        cfg.set("row_bytes", parts ? 16 * (1 + below((1u << (shift + parts)) / 16 - 1)) : bytes);
         cfg.set("load_base", base);
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
@@ -46,10 +50,10 @@ struct serve : model<Vload_serve> {
     void drive() override
     {
         dut.push_i = places < PLACES && fetches.offer(rng);
-        dut.index_i = dut.push_i ? fetches.front().index : below(1u << PARAM_TokensLog2);
+        dut.index_i = dut.push_i ? fetches.front().index : below(INDICES);
         dut.ref_i = dut.push_i ? fetches.front().ref : below(1u << 16);
         dut.own_valid_i = own.offer(rng);
-        dut.own_index_i = dut.own_valid_i ? own.front() : below(1u << PARAM_TokensLog2);
+        dut.own_index_i = dut.own_valid_i ? own.front() : below(INDICES);
         dut.xfer_take_i = 0;
         settle();
         dut.xfer_take_i = dut.xfer_valid_o && percent(rate);
@@ -115,9 +119,10 @@ TEST(every_row_becomes_a_transfer)
         b.own.rate = b.rng.pick({100u, 30u, 3u});
         for (unsigned i = 0; i < rows; i++)
             if (b.percent(70))
-                b.fetches.queue.push_back({b.below(1u << PARAM_TokensLog2), b.below(1u << 16), 0});
+                b.fetches.queue.push_back(
+                    {b.below(b.rng.pick({INDICES, INDICES / 8})), b.below(1u << 16), 0});
             else
-                b.own.queue.push_back(b.below(1u << PARAM_TokensLog2));
+                b.own.queue.push_back(b.below(b.rng.pick({INDICES, INDICES / 8})));
         b.until("all transfers", 100000, [&] { return b.served == rows; });
         b.cycles(3);
         assert_true(b.dut.idle_o && b.here.empty() && b.mine.empty());

@@ -21,6 +21,9 @@ static const unsigned N = PARAM_N, F = PARAM_FlitBytes, HF = MW_HEADER_BYTES / F
 static const unsigned PLACES = N * PARAM_OpenRows + PARAM_RxResultPkts + (F == 8 ? 1 : 2) +
                                (F == 8 ? 0 : 15) + PARAM_MergeLoads * PARAM_OpenSyncs;
 
+// numbers of parts of rows
+static const unsigned NUMBER_BITS = std::min(PARAM_TokensLog2 + 2, 15);
+
 struct hub : model<Vrx> {
     struct row {
         unsigned home, index;
@@ -28,6 +31,7 @@ struct hub : model<Vrx> {
     const unsigned epoch = rng.below(4), port = rng.below(N), shift;
     const bool merges = PARAM_MergeLoads && percent(70);
     const unsigned load_first = below((1u << shift) + 1);
+    const unsigned parts = rng.pick({0u, 0u, 1u, 2u});        // log2 of those of a row
     unsigned own_rate = 100, far_rate = 100, tile_rate = 100; // percent
     packet_source link;
     std::deque<row> rows; // that are inside, or wrong ones among them
@@ -48,6 +52,7 @@ struct hub : model<Vrx> {
         cfg.set("switch_reductions", by_switch);
         cfg.set("merge_loads", merges);
         cfg.set("load_first", load_first);
+        cfg.set("load_parts", parts);
         cfg.drive(dut.cfg_i);
         link.pauses = false;
         dut.rx_valid_i = dut.st_crd_i = dut.res_crd_i = 0;
@@ -99,9 +104,10 @@ struct hub : model<Vrx> {
         packet p = grant(0, false);
         p.h.opcode = MW_OP_FETCH;
         p.h.target0 = static_cast<uint16_t>(rng());
-        p.h.addr = load_first + below(std::max((1u << shift) - load_first, 1u));
+        p.h.addr = (load_first << parts) + below(std::max((1u << shift) - load_first, 1u) << parts);
         if (wrong && percent(50))
-            p.h.addr = rng.pick({0u, load_first - std::min(load_first, 1u), 1u << shift});
+            p.h.addr = rng.pick(
+                {0u, (load_first << parts) - std::min(load_first, 1u), 1u << shift << parts});
         else if (wrong)
             p.h.addr |= uint64_t{1} << below(48);
         return p;
@@ -186,7 +192,8 @@ struct hub : model<Vrx> {
 
     void judge_fetch(const packet &p, bool whole)
     {
-        fetches = whole && p.h.addr >= load_first && !(p.h.addr >> shift);
+        const uint64_t row = p.h.addr >> parts;
+        fetches = whole && row >= load_first && !(row >> shift) && !(p.h.addr >> NUMBER_BITS);
         if (!fetches)
             errors.expect_between(now, now, whole ? MW_HWERR_BOUNDS : MW_HWERR_LENGTH);
         else if (!dut.fetch_room_i)

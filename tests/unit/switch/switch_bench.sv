@@ -79,6 +79,7 @@ module switch_bench #(
         ctl.load_first    = settings.load_first;
         ctl.load_entries  = settings.load_entries;
         ctl.load_keep     = settings.load_keep;
+        ctl.load_parts    = settings.load_parts;
         ctl.row_bytes     = settings.row_bytes;
         ctl.row_shift     = settings.row_shift;
         ctl.token_shift   = settings.token_shift;

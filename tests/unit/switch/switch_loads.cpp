@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows that GPUs load through the switch: every GPU loads every row of the others, with and without
-// SYNC, beside sums of other rows and stores; homes answer as slowly as they like; each error by
-// name; a reader and a home that go down. Linked into the tests of switch_top.
+// Rows that GPUs load through the switch: every GPU loads every row of the others, or each part of
+// it, with and without SYNC, beside sums of other rows and stores; homes answer as slowly as they
+// like; each error by name; a reader and a home that go down. Linked into the tests of switch_top.
 
 #include "switch_model.h"
 
@@ -11,16 +11,17 @@
 namespace {
 constexpr unsigned TOKENS = 1u << PARAM_TokensLog2, WINDOW = PARAM_OpenLoads,
                    SYNCS = PARAM_OpenSyncs;
-using lane = std::pair<unsigned, unsigned>; // home, index
+using lane = std::pair<unsigned, unsigned>; // home, and index of a row or number of a part
 
 struct loads {
     std::unique_ptr<hubs> b = std::make_unique<hubs>(1);
     const unsigned n = b->n;
     unsigned first = 0, rows = 0, tile = 4, entries = PARAM_MergeEntries, merged = 100;
+    unsigned parts = 0; // log2 of those of a row
     bool sync = true, keep = false;
     unsigned serve = 100; // percent of the cycles in which a home could queue a packet and does
 
-    struct wanted { // a row, at its reader
+    struct wanted { // a row or part, at its reader
         bool open = false, done = false;
         unsigned bytes = 0, spoilt = 0; // spoilt: packets with the poison bit or a link error
     };
@@ -53,10 +54,23 @@ struct loads {
         b->dut.ctl_load_first_i = static_cast<uint16_t>(first);
         b->dut.ctl_load_entries_i = static_cast<uint16_t>(entries);
         b->dut.ctl_load_keep_i = keep;
+        b->dut.ctl_load_parts_i = static_cast<uint8_t>(parts);
         b->spare_store = keep ? 4 : 0;
         b->layer(true, row_bytes, true);
         rows = std::min((1u << b->token_shift) - first, 40u);
         gpus.assign(n, {});
+    }
+
+    // ---- rows, and their parts ----
+    unsigned load_shift() const { return b->rules.row_shift - parts; }
+    unsigned load_bytes() const { return parts ? 1u << load_shift() : b->row_bytes; }
+    unsigned row_loads() const { return parts ? (b->row_bytes - 1 >> load_shift()) + 1 : 1; }
+    unsigned all_loads() const { return rows * (n - 1) * row_loads(); }
+    void push_tile(unsigned p, unsigned home, unsigned index)
+    {
+        for (unsigned k = index; home != p && k < std::min(index + tile, first + rows); k++)
+            for (unsigned i = 0; i < row_loads(); i++)
+                gpus[p].to_load.push_back({home, k << parts | i});
     }
 
     // ---- packets ----
@@ -81,14 +95,14 @@ struct loads {
     {
         packet p = b->make(MW_OP_LD_RESP, home, 0);
         p.h.stage = MW_STAGE_DISPATCH;
-        p.h.addr = uint64_t{f.index} << b->rules.row_shift | f.byte;
+        p.h.addr = uint64_t{f.index} << load_shift() | f.byte;
         p.h.target0 = f.who;
         p.h.len = len;
         for (unsigned i = 0; i < len; i++)
             p.payload.push_back(content(home, f.index, f.byte + i));
         return p;
     }
-    unsigned packet_bytes(const fetch &f) const { return std::min(128u, b->row_bytes - f.byte); }
+    unsigned packet_bytes(const fetch &f) const { return std::min(128u, load_bytes() - f.byte); }
 
     // ---- what comes ----
     bool arrived(unsigned p, const mw_header &h, bool err)
@@ -106,7 +120,7 @@ struct loads {
         assert_int_equal(h.dst, p);
         assert_int_equal(h.epoch, b->rules.epoch);
         assert_int_equal(h.len | h.cnt | h.stage | h.tag | h.poison, 0);
-        assert_true(h.addr >= first && h.addr < 1u << b->token_shift);
+        assert_true(h.addr >> parts >= first && h.addr >> parts < 1u << b->token_shift);
         g.fetches.push_back({static_cast<unsigned>(h.addr), h.target0, 0});
         g.fetched++;
         assert_in_range(g.fetches.size(), 1, (n - 1) * WINDOW);
@@ -115,11 +129,11 @@ struct loads {
     bool answered(unsigned p, const mw_header &h, bool err)
     {
         gpu &g = gpus[p];
-        const unsigned index = static_cast<unsigned>(h.addr >> b->rules.row_shift);
+        const unsigned index = static_cast<unsigned>(h.addr >> load_shift());
         auto it = g.row.find({h.src, index});
         assert_true(it != g.row.end() && it->second.open);
         wanted &w = it->second;
-        assert_int_equal(h.addr & ((1u << b->rules.row_shift) - 1), w.bytes);
+        assert_int_equal(h.addr & ((1u << load_shift()) - 1), w.bytes);
         assert_int_equal(b->ports[p].rx.size(), MW_HEADER_BYTES + (h.len + b->f - 1) / b->f * b->f);
         assert_true(spoils || (!err && !h.poison));
         w.spoilt += err || h.poison;
@@ -127,7 +141,7 @@ struct loads {
             assert_int_equal(b->ports[p].rx[MW_HEADER_BYTES + i],
                              content(h.src, index, w.bytes + i));
         w.bytes += h.len;
-        if (w.bytes == b->row_bytes) {
+        if (w.bytes == load_bytes()) {
             w.open = false;
             w.done = true;
             g.open--;
@@ -152,9 +166,7 @@ struct loads {
             for (unsigned q = 0; q < n; q++) // all have reported it
                 assert_true(place(home, index) < gpus[q].next);
             gpus[p].granted++;
-            if (home != p)
-                for (unsigned k = index; k < std::min(index + tile, first + rows); k++)
-                    gpus[p].to_load.push_back({home, k});
+            push_tile(p, home, index);
         }
         assert_false(sums);
         return true;
@@ -175,8 +187,7 @@ struct loads {
             return;
         if (!sync) {
             const auto [home, index] = tile_at(g.next++);
-            for (unsigned k = index; home != p && k < std::min(index + tile, first + rows); k++)
-                g.to_load.push_back({home, k});
+            push_tile(p, home, index);
             return;
         }
         std::vector<lane> some;
@@ -211,7 +222,7 @@ struct loads {
         const unsigned len = packet_bytes(f);
         raw(p, answer(p, f, len));
         f.byte += len;
-        if (f.byte == b->row_bytes)
+        if (f.byte == load_bytes())
             g.fetches.pop_front();
     }
     bool all_done() const
@@ -246,7 +257,7 @@ struct loads {
             unsigned done = 0;
             for (const auto &r : gpus[p].row)
                 done += r.second.done;
-            assert_int_equal(done, rows * (n - 1));
+            assert_int_equal(done, all_loads());
             assert_int_equal(gpus[p].granted, sync ? tiles() : 0);
         }
         check();
@@ -261,14 +272,14 @@ struct loads {
     void check()
     {
         for (unsigned p = 0; p < n; p++) {
-            assert_int_equal(count(p, 0), rows * (n - 1));
+            assert_int_equal(count(p, 0), all_loads());
             assert_int_equal(count(p, 1), gpus[p].fetched);
-            assert_in_range(gpus[p].fetched, rows, rows * (n - 1));
+            assert_in_range(gpus[p].fetched, rows * row_loads(), all_loads());
             assert_in_range(count(p, 2), 0, gpus[p].fetched);
-            assert_in_range(count(p, 7), 0, keep ? rows * (n - 1) - gpus[p].fetched : 0);
+            assert_in_range(count(p, 7), 0, keep ? all_loads() - gpus[p].fetched : 0);
             assert_in_range(count(p, 4), 0, std::min(entries, unsigned{PARAM_MergeEntries}));
             if (!entries || !merged)
-                assert_int_equal(count(p, 2), rows * (n - 1));
+                assert_int_equal(count(p, 2), all_loads());
         }
         b->check_counters();
     }
@@ -301,6 +312,29 @@ TEST(loads_are_answered)
         l.b->start_percent = l.b->rng.pick({100u, 60u});
         l.layer(l.b->f * l.b->rng.between(1, 128 / l.b->f * (l.keep ? 8 : 2)));
         l.load_all();
+    }
+}
+
+// Each part of a row has a load, a fetch and an answer of its own. Numbers of parts before the
+// first row, or behind the last, are those of no row.
+TEST(parts_of_rows_are_loaded)
+{
+    loads l;
+    for (unsigned k = 0; k < 4; k++) {
+        l.sync = k % 2;
+        l.parts = 1 + k / 2;
+        l.tile = l.b->rng.between(1, 5);
+        l.keep = l.b->percent(50);
+        l.serve = l.b->rng.pick({100u, 20u});
+        const unsigned bytes = 128u << l.b->rng.below(2), left = l.b->rng.below(l.parts);
+        l.layer((bytes << l.parts) - left * bytes);
+        const unsigned rows = l.rows;
+        l.rows = std::min(l.rows, 12u);
+        l.load_all();
+        l.wrong(MW_HWERR_BOUNDS, 1, l.ld(1, {{0, 1u << (l.b->token_shift + l.parts)}}));
+        if (l.first)
+            l.wrong(MW_HWERR_BOUNDS, 1, l.ld(1, {{0, (l.first << l.parts) - 1}}));
+        l.rows = rows;
     }
 }
 

@@ -17,7 +17,7 @@ module kept_answers #(
     input  wire logic [3:0]                row_shift_i,
 
     input  wire logic                      look_i,
-    input  wire logic [Cfg.TokensLog2-1:0] index_i,
+    input  wire logic [Cfg.LoadIndexW-1:0] index_i,
     input  wire logic [Cfg.Others-1:0]     from_i,
     output logic                           hit_o,
     output logic                           twice_o,
@@ -25,7 +25,7 @@ module kept_answers #(
     input  wire logic                      first_i,
     input  wire logic                      next_i,
     input  wire logic                      poison_i,
-    input  wire logic [Cfg.TokensLog2-1:0] row_i,
+    input  wire logic [Cfg.LoadIndexW-1:0] row_i,
     input  wire logic                      flit_i,
     input  wire logic                      flit_bad_i,
     input  wire logic                      flit_last_i,  // of its packet
@@ -43,12 +43,12 @@ module kept_answers #(
     output logic evict_o,  // a kept row loses its slot
     output logic idle_o
 );
-    localparam int unsigned Rows = 1 << Cfg.TokensLog2;
+    localparam int unsigned Rows = 1 << Cfg.LoadIndexW;
 
     logic [Rows-1:0][Cfg.Others-1:0] wait_q;
-    logic [Cfg.TokensLog2-1:0] row;
+    logic [Cfg.LoadIndexW-1:0] row;
 
-    assign row = flit_data_i[2+:Cfg.TokensLog2];
+    assign row = flit_data_i[2+:Cfg.LoadIndexW];
     assign hit_o = look_i && enable_i && flit_data_i[0];
     assign twice_o = hit_o && (wait_q[index_i] & from_i) != '0;
     assign packet_o = flit_data_i[1] && wait_q[row] != '0;

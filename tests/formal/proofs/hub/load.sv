@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // Unit load with one instruction, between a switch that grants reported tiles in any order, an
-// uplink that takes LDs at any time, and rows that land in any order behind their lanes.
+// uplink that takes LDs at any time, and rows that land in any order behind the lanes of their
+// parts. With Parts rows have two parts, or the first of them alone.
 `default_nettype none
 
 module prove_load #(
@@ -9,10 +10,12 @@ module prove_load #(
     localparam int unsigned TokensLog2 = 2,
     localparam int unsigned Rows = 2**TokensLog2,
     parameter int unsigned  Open = 2,
-    localparam int unsigned Syncs = 2
+    parameter int unsigned  Parts = 0,
+    localparam int unsigned Syncs = 2,
+    localparam int unsigned NumberW = TokensLog2 + Parts
 ) (
     input wire logic                  clk_i, cmd_i, sync_i, report_ready_i, grant_i, ld_ready_i,
-    input wire logic                  own_ready_i, land_i,
+    input wire logic                  own_ready_i, land_i, short_i,
     input wire logic [TokensLog2-1:0] a_i,
     input wire logic [TokensLog2:0]   b_i, offered_i,
     input wire logic [1:0]            tile_i,
@@ -27,7 +30,9 @@ module prove_load #(
         c.MergeLoads = 1'b1;
         c.OpenLoads = Open;
         c.OpenSyncs = Syncs;
-        return cfg_pkg::derived(c);
+        c = cfg_pkg::derived(c);
+        c.LoadIndexW = NumberW;
+        return c;
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
@@ -38,13 +43,18 @@ module prove_load #(
     header_t             header;
     logic                rst_n, ready, retire, report_valid, report_home, grant_ready, ld_valid;
     logic                own_valid, started_q, accept;
-    logic [TokensLog2-1:0] report_index, own_index;
+    logic [TokensLog2-1:0] report_index;
+    logic [NumberW-1:0]    own_index;
+    logic                  short_q; // rows have their first part alone
     logic [TokensLog2:0]   first_q, end_q;
 
     always_comb begin
         cfg             = '0;
         cfg.port        = 5'd1;
         cfg.token_shift = 4'(TokensLog2);
+        cfg.load_parts  = 3'(Parts);
+        cfg.row_shift   = 4'd8;
+        cfg.row_bytes   = short_q ? 15'd128 : 15'd256;
         cmd             = '0;
         cmd.op          = isa_pkg::I_LD_CAIS;
         cmd.a           = 32'(a_i);
@@ -68,30 +78,43 @@ module prove_load #(
     assign accept = cmd_i && ready;
 
     // ---- tiles that are reported, rows that are open, rows that are here ----
-    logic [2*Rows-1:0]   tiles_q, open_q, here_q, lanes;
+    logic [2*Rows-1:0]   tiles_q;
+    logic [2*Rows-1:0][Parts:0] open_q, here_q, lanes, land; // of each row, its parts
+    logic [Parts:0]      whole;
     logic                wrong; // a lane of a row that is open or here, or of no row of the range
     logic [TokensLog2:0] offered_q;
     logic                report_q, own_q;
     lane_t               lane;
+    logic [14:0]         row;
+    logic                part;
     logic [63:0]         upper;
 
     assign upper = {header.target0, header.addr};
+    assign whole = short_q ? (Parts + 1)'(1) : '1;
+    always_comb begin
+        land = '0;
+        if (land_i) land[land_row_i] = whole;
+    end
     always_comb begin
         lanes = '0;
         wrong = 1'b0;
         for (int unsigned i = 0; i < Lanes; i++) begin
             lane = upper[LaneBits*i +: LaneBits];
             if (ld_valid && ld_ready_i && lane.valid) begin
-                wrong |= lane.home != '0 || 15'(first_q) > lane.index || lane.index >= 15'(end_q)
-                         || lanes[lane.index[TokensLog2-1:0]];
-                lanes[lane.index[TokensLog2-1:0]] = 1'b1;
+                row  = lane.index >> Parts;
+                part = lane.index[0] && Parts != 0;
+                wrong |= lane.home != '0 || 15'(first_q) > row || row >= 15'(end_q)
+                         || lanes[(TokensLog2+1)'(row)][part];
+                lanes[(TokensLog2+1)'(row)][part] = 1'b1;
             end
         end
-        if (own_valid && own_ready_i) lanes[Rows + 32'(own_index)] = 1'b1;
+        if (own_valid && own_ready_i)
+            lanes[Rows + (32'(own_index) >> Parts)][own_index[0] && Parts != 0] = 1'b1;
     end
 
     always_ff @(posedge clk_i) begin
         offered_q <= rst_n ? offered_i : '0;
+        short_q   <= rst_n ? short_q : short_i && Parts != 0;
         if (!rst_n) begin
             {tiles_q, open_q, here_q} <= '0;
             started_q <= 1'b0;
@@ -100,8 +123,8 @@ module prove_load #(
             tiles_q   <= (tiles_q | ((2*Rows)'(report_valid && report_ready_i)
                                      << {report_home, report_index}))
                          & ~((2*Rows)'(grant_i) << grant_tile_i);
-            open_q    <= (open_q | lanes) & ~((2*Rows)'(land_i) << land_row_i);
-            here_q    <= here_q | ((2*Rows)'(land_i) << land_row_i);
+            open_q    <= (open_q | lanes) & ~land;
+            here_q    <= here_q | land;
         end
         if (accept) begin
             first_q <= (TokensLog2+1)'(a_i);
@@ -113,19 +136,19 @@ module prove_load #(
         assume (offered_i >= offered_q);
         if (sync_i) assume (tile_i != '0);
         if (grant_i) assume (tiles_q[grant_tile_i]);
-        if (land_i) assume (open_q[land_row_i]);
+        if (land_i) assume (open_q[land_row_i] == whole);
         if (!rst_n) assume (!cmd_i && !grant_i && !land_i);
     end
 
-    logic [3:0] others;
-    logic [2*Rows-1:0] range;
+    logic [4:0] others;
+    logic [2*Rows-1:0][Parts:0] range;
     always_comb begin
         others = '0;
         range  = '0;
         for (int unsigned r = 0; r < Rows; r++) begin
-            others += 4'(open_q[r]);
+            others += 5'($countones(open_q[r]));
             if ((TokensLog2+1)'(r) >= first_q && (TokensLog2+1)'(r) < end_q)
-                {range[r], range[Rows + r]} = 2'b11;
+                {range[r], range[Rows + r]} = {whole, whole};
         end
     end
 
@@ -133,7 +156,7 @@ module prove_load #(
         // each row once, own ones when they are offered, no more open than the window
         a_lane:   assert (!wrong && (lanes & (open_q | here_q)) == '0);
         a_range:  assert (lanes == '0 || (lanes & ~range) == '0);
-        a_own:    assert (!own_valid || (TokensLog2+1)'(own_index) < offered_i);
+        a_own:    assert (!own_valid || (TokensLog2+1)'(own_index >> Parts) < offered_i);
         a_window: assert (32'(others) <= Open);
         a_syncs:  assert ($countones(tiles_q) <= 32'(Syncs));
         // it retires when all rows are here, and not before

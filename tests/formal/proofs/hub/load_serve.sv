@@ -21,7 +21,9 @@ module prove_load_serve #(
         c.TokensLog2 = TokensLog2;
         c.OpenLoads = Places;
         c.MergeLoads = 1'b1;
-        return cfg_pkg::derived(c);
+        c = cfg_pkg::derived(c);
+        c.LoadIndexW = TokensLog2;  // what is loaded has one of so many numbers, rows or parts
+        return c;
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
     localparam int unsigned   RowShift = 9, RowBytes = 272; // row 3 is behind the memory

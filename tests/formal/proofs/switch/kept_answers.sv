@@ -27,7 +27,9 @@ module prove_kept_answers #(
         c.MergeLoads = 1'b1;
         c.MergeKeep = 512;
         c.KeepRows = 2;
-        return cfg_pkg::derived(c);
+        c = cfg_pkg::derived(c);
+        c.LoadIndexW = TokensLog2;  // what is loaded has one of so many numbers, rows or parts
+        return c;
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 

@@ -39,7 +39,9 @@ module prove_merge_table #(
         c.MergeWays = Ways;
         c.OpenLoads = Open;
         c.MergeKeep = Keep ? 1024 : 0;
-        return cfg_pkg::derived(c);
+        c = cfg_pkg::derived(c);
+        c.LoadIndexW = TokensLog2;  // what is loaded has one of so many numbers, rows or parts
+        return c;
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
     localparam int unsigned   RowBytes = 256; // two packets

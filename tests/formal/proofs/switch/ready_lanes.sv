@@ -12,6 +12,7 @@ module prove_ready_lanes #(
 ) (
     input wire logic         clk_i, push_i, now_i, load_i, merge_i,
     input wire logic [1:0]   shift_i, first_i, // of rows; of those that are loaded
+    input wire logic [1:0]   parts_i,          // log2 of the parts of these
     input wire logic [2:0]   room_i,           // for loads
     input wire logic [63:0]  upper_i,
     input wire logic [N-1:0] partition_i
@@ -37,7 +38,7 @@ module prove_ready_lanes #(
         logic                  merge;
         logic                  valid;
         logic [Cfg.GpuW-1:0]   home;
-        logic [TokensLog2-1:0] index;
+        logic [Cfg.LoadIndexW-1:0] index;
     } row_t;
 
     logic                  rst_n, push, free, idle, take_q, load, merge, is_load;
@@ -45,7 +46,7 @@ module prove_ready_lanes #(
     header_t               head;
     err_e                  code;
     logic [N-1:0]          home;
-    logic [TokensLog2-1:0] index;
+    logic [Cfg.LoadIndexW-1:0] index;
 
     always_comb begin
         head = '0;
@@ -58,7 +59,8 @@ module prove_ready_lanes #(
     ready_lanes #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .port_i(5'd1), .partition_i, .header_i(head),
         .load_i, .code_o(code), .push_i(push),
-        .load_first_i(15'(first_i)), .token_shift_i(4'(shift_i)), .load_room_i(room_i),
+        .load_first_i(15'(first_i)), .load_parts_i(3'(parts_i)), .token_shift_i(4'(shift_i)),
+        .load_room_i(room_i),
         .opened_o(opened),
         .home_o(home), .index_o(index), .load_o(load), .merge_o(merge), .take_i(take_q),
         .free_o(free), .idle_o(idle)
@@ -71,6 +73,7 @@ module prove_ready_lanes #(
     row_t [Lanes-1:0] coming, held_q [Pkts], held [Pkts];
     logic [1:0]       count_q, count;
     lane_t            lane;
+    logic [14:0]      row;   // that it names, or whose part
     logic             sound; // as the rules say it
     logic [1:0]       loads; // of the packet
 
@@ -81,18 +84,19 @@ module prove_ready_lanes #(
             lane      = upper_i[LaneBits*i +: LaneBits];
             coming[i] = '{load: is_load, merge: is_load && merge_i, valid: lane.valid,
                           home: lane.home[Cfg.GpuW-1:0],
-                          index: lane.index[TokensLog2-1:0]};
+                          index: lane.index[Cfg.LoadIndexW-1:0]};
             sound    |= lane.valid;
             loads    += 2'(is_load && lane.valid);
         end
         for (int unsigned i = 0; i < Lanes; i++) begin
             lane = upper_i[LaneBits*i +: LaneBits];
-            if (lane.valid) sound &= 32'(lane.home) < N && 32'(lane.index) < 2**TokensLog2
-                                     && 32'(lane.index) < 32'd1 << shift_i
+            row  = is_load ? lane.index >> parts_i : lane.index;
+            if (lane.valid) sound &= 32'(lane.home) < N && 32'(row) < 2**TokensLog2
+                                     && 32'(row) < 32'd1 << shift_i
                                      && ((lane.home == 5'd1 && !is_load)
                                          || (lane.home != 5'd1
                                              && (partition_i >> lane.home & 1) != '0))
-                                     && (!is_load || lane.index >= 15'(first_i));
+                                     && (!is_load || row >= 15'(first_i));
         end
         sound &= 3'(loads) <= room_i;
     end
