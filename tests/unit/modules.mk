@@ -276,8 +276,7 @@ $(eval $(call variant,token_tracker_by_switch,token_tracker,N=32 TokensLog2=5 Sw
 $(eval $(call variant,token_tracker_tiles,token_tracker,N=32 TokensLog2=5 SwitchReductions=1 TileReductions=1))
 UNIT += soc
 UNIT_TOP_soc := soc_bench
-UNIT_PARAMS_soc := N=2 MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 \
-    MaxLatency=8
+UNIT_PARAMS_soc := N=2 $(SMALL_PARAMS)
 UNIT_SRCS_soc := $(DEV_PKGS) $(DEV_IP) tests/unit/soc/soc_bench.sv
 UNIT_NEEDS_soc := $(FW)/firmware.hex
 UNIT += stream_mux
