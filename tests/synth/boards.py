@@ -476,7 +476,7 @@ def test_read_back(work):
     words = [f"{random.Random(5).getrandbits(9):03x}" for _ in range(2048)]
 
     def write(words):
-        config.write_text(".device LFE5UM5G-85F\n\n"
+        config.write_text(".device LFE5UM5G-25F\n\n"
                           + "".join(f".bram_init {n}\n" + "".join(" ".join(words[i:i + 8]) + "\n"
                                                                   for i in range(0, 2048, 8)) + "\n" for n in (1, 2)))
 
