@@ -4,8 +4,8 @@
 // the device stands still, forgets the link, and is unplugged: no call hangs, every failure has a
 // reason, and nothing that was acknowledged is lost.
 //
-// Without arguments a test of half a minute: against the stub, the Verilated fabric behind a link
-// in C, and the whole Verilated device. With them:
+// Without arguments a test of a quarter of a minute: against the stub, the Verilated fabric behind
+// a link in C, and the whole Verilated device. With them:
 //   test_soak [--fabric libmwsim.so | --whole libmwdevice.so]
 //             --frames N [--disconnects N] [--seed N]
 // goes on until so many frames have gone out, so many have come in, and it was unplugged so often.
@@ -26,9 +26,9 @@ enum {
     CHANCE = 2,    ///< one call of so many plans the next fault, once the one before has struck
     FARTHEST = 30, ///< transfers from the begin of that call
     REPORT_S = 10,
-    SHORT_STUB = 40000, ///< frames
-    SHORT_FABRIC = 3000,
-    SHORT_WHOLE = 1000,
+    SHORT_STUB = 20000, ///< frames; with MW_LONG twice as many, as of the others
+    SHORT_FABRIC = 1500,
+    SHORT_WHOLE = 500,
 };
 
 static const char *const FAULT_NAMES[BUS_FAULTS] = {
@@ -156,17 +156,22 @@ static uint64_t default_seed(void)
     return text ? strtoull(text, NULL, 0) : 1;
 }
 
+static unsigned long frames_of(unsigned long frames)
+{
+    return getenv("MW_LONG") ? 2 * frames : frames;
+}
+
 static void test_stub(void **state)
 {
     (void)state;
-    assert_true(run(&(struct run){.frames = SHORT_STUB, .seed = default_seed()}));
+    assert_true(run(&(struct run){.frames = frames_of(SHORT_STUB), .seed = default_seed()}));
 }
 
 static void test_fabric(void **state)
 {
     (void)state;
     assert_true(run(&(struct run){.what.model = "build/model/n2f8/libmwsim.so",
-                                  .frames = SHORT_FABRIC,
+                                  .frames = frames_of(SHORT_FABRIC),
                                   .seed = default_seed()}));
 }
 
@@ -174,7 +179,7 @@ static void test_whole(void **state)
 {
     (void)state;
     assert_true(run(&(struct run){.what.whole = "build/model/dev-n2f8/libmwdevice.so",
-                                  .frames = SHORT_WHOLE,
+                                  .frames = frames_of(SHORT_WHOLE),
                                   .seed = default_seed()}));
 }
 
