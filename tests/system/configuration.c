@@ -133,12 +133,13 @@ static void edit_padding(struct bench *b, void *context)
 /// the most settings.
 static const char *turn_of(const struct bench *b, unsigned i)
 {
-    const struct mw_system *list[2 * MW_SYSTEMS];
+    const struct mw_system *list[2 * MW_SYSTEMS] = {NULL};
     unsigned count = 0;
     for (unsigned times = 0; times < 2; times++)
         for (unsigned s = 0; s < MW_SYSTEMS; s++)
             if (bench_has(b, &mw_systems[s]) && times <= mw_systems[s].signals)
                 list[count++] = &mw_systems[s];
+    assert_true(count > 0);
     return list[i % count]->name;
 }
 
