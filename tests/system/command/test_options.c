@@ -168,7 +168,8 @@ static const struct {
                    {"--ag-gemm-cycles", "not with --workload moe"},
                    {"--jitter", "not with --workload moe"},
                    {"--start-spread", "not with --workload moe"},
-                   {"--merge-entries", "not with --workload moe"}};
+                   {"--merge-entries", "not with --workload moe"},
+                   {"--load-bytes", "not with --workload moe"}};
 
 static bool may_refuse(const char *option, const char *line)
 {
@@ -283,7 +284,8 @@ static void built_is_what_was_said(void **state)
         SAME(delay), SAME(row_ranges), SAME(row_sparse), SAME(source_lists), SAME(more_events);
         SAME(gathered), SAME(packet_manager), SAME(cache_limit), SAME(cache_entries);
         SAME(merge_loads), SAME(row_types), SAME(multimem_red), SAME(gate_gradients);
-        SAME(cached_handle);
+        SAME(cached_handle), SAME(merge_entries), SAME(kept_bytes), SAME(load_parts);
+        SAME(open_loads), SAME(open_syncs);
 #undef SAME
     }
 }
