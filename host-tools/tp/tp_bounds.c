@@ -282,7 +282,7 @@ static struct mw_bound bank_time(const struct mw_tp_problem *p, const struct mw_
     }
     if (mw_tp_gathers(p)) {
         reads += s->gather == MW_TP_MULTICAST ? own
-                 : s->gather == MW_TP_MERGED  ? own + mw_tp_least_fetches(p)
+                 : s->gather == MW_TP_MERGED  ? own + mw_tp_least_fetches(p) / mw_tp_row_loads(p)
                                               : all;
         writes += all;
     }

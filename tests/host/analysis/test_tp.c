@@ -220,6 +220,19 @@ static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
                     (const uint64_t[][MW_CLASSES]){{822, own, 0, 0}, {0, others, 8 * 44, 0}});
 }
 
+/// Memory moves the same bytes whatever the size of a load.
+static void banks_are_as_busy_with_parts(void **state)
+{
+    (void)state;
+    struct mw_tp_problem p = problem(MW_TP_AG_GEMM, 8, 352);
+    struct mw_tp_bounds whole, parts;
+    mw_tp_bounds(&p, mw_tp_system_find("cais-ordered"), &whole);
+    p.o.load_bytes = 128;
+    mw_tp_bounds(&p, mw_tp_system_find("cais-ordered"), &parts);
+    assert_true(whole.banks.cycles > 0);
+    assert_int_equal(parts.banks.cycles, whole.banks.cycles);
+}
+
 /// Each home sends a row as often as it is fetched.
 static void flits_follow_the_fetches(void **state)
 {
@@ -506,6 +519,7 @@ int main(void)
         cmocka_unit_test(sums_in_any_order_are_exact),
         cmocka_unit_test(flits_are_those_counted_by_hand),
         cmocka_unit_test(flits_of_merged_loads_are_those_counted_by_hand),
+        cmocka_unit_test(banks_are_as_busy_with_parts),
         cmocka_unit_test(flits_follow_the_fetches),
         cmocka_unit_test(flits_that_depend_on_time_have_a_limit),
         cmocka_unit_test(bounds_are_those_computed_by_hand),
