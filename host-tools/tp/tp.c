@@ -97,7 +97,7 @@ unsigned mw_tp_number(const struct mw_tp_problem *p, unsigned token_shift, enum 
 /// loads pass them than without SYNC.
 static int check_loads(const struct mw_tp_problem *p, struct mw_error *err)
 {
-    const unsigned entries = p->o.merge_entries, sync = mw_tp_sync_rows(p) * mw_tp_row_loads(p);
+    const unsigned entries = p->o.merge_entries, sync = mw_tp_sync_loads(p);
     const unsigned bytes = p->o.load_bytes;
     if (bytes && (bytes & (bytes - 1) || bytes > mw_tp_row_bytes(p)))
         return mw_fail(err, MW_EXIT_INPUT,
@@ -117,7 +117,7 @@ static int check_loads(const struct mw_tp_problem *p, struct mw_error *err)
 
 int mw_tp_check_entries(const struct mw_tp_problem *p, unsigned entries, struct mw_error *err)
 {
-    const unsigned sync = mw_tp_sync_rows(p) * mw_tp_row_loads(p);
+    const unsigned sync = mw_tp_sync_loads(p);
     if (p->o.entries_given && p->o.merge_entries > entries)
         return mw_fail(err, MW_EXIT_INPUT,
                        "--merge-entries %u: expected at most the %u of the device's tables",

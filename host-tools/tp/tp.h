@@ -146,6 +146,12 @@ static inline unsigned mw_tp_row_loads(const struct mw_tp_problem *p)
     return p->o.load_bytes ? mw_tp_row_bytes(p) / p->o.load_bytes : 1;
 }
 
+/// Loads that all GPUs make together; 0: none waits for another.
+static inline unsigned mw_tp_sync_loads(const struct mw_tp_problem *p)
+{
+    return mw_tp_sync_rows(p) * mw_tp_row_loads(p);
+}
+
 /// First of a home's rows that is in range r; that of range `ranges` is one behind the last.
 static inline unsigned mw_tp_begin(const struct mw_tp_problem *p, unsigned ranges, unsigned r)
 {

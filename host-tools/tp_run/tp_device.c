@@ -257,12 +257,10 @@ static unsigned place_of(const struct job *j, unsigned row)
 
 /// Rows of some GPUs, which move side by side, each through its own port.
 struct batch {
-    unsigned first, gpus; ///< of GPUs first .. first + gpus - 1
-    unsigned most;        ///< GPUs that there is room for
-    uint16_t *rows;       ///< M of each GPU
-    uint8_t *routes;      ///< a routing table of each GPU
-    struct mw_transfer *list;
-    size_t count;
+    unsigned first, gpus;     ///< of GPUs first .. first + gpus - 1
+    unsigned most;            ///< GPUs that there is room for
+    uint16_t *rows;           ///< M of each GPU
+    struct mw_transfer *list; ///< room for one from each home to each GPU
 };
 
 enum { BATCH_BYTES = 1 << 28 }; ///< of rows
@@ -273,15 +271,13 @@ static int batch_make(struct job *j, struct batch *b)
     const size_t room = BATCH_BYTES / rows ? BATCH_BYTES / rows : 1;
     *b = (struct batch){.most = room < j->p->gpus ? (unsigned)room : j->p->gpus};
     b->rows = malloc(b->most * rows);
-    b->routes = calloc((size_t)b->most * gathered_rows(j), MW_ROUTE_BYTES);
     b->list = calloc((size_t)b->most * j->p->gpus, sizeof *b->list);
-    return b->rows && b->routes && b->list ? MW_EXIT_OK : mw_fail_memory(j->err, "the rows");
+    return b->rows && b->list ? MW_EXIT_OK : mw_fail_memory(j->err, "the rows");
 }
 
 static void batch_free(struct batch *b)
 {
     free(b->rows);
-    free(b->routes);
     free(b->list);
 }
 
@@ -304,15 +300,15 @@ static int move_rows(struct job *j, struct batch *b, bool write, bool output, en
 {
     const unsigned own = mw_tp_own(j->p), homes = tiles(j) ? j->p->gpus : 1;
     const size_t bytes = j->p->o.rows / homes * row_bytes(j);
-    b->count = 0;
+    size_t count = 0;
     for (unsigned g = b->first; g < b->first + b->gpus; g++)
         for (unsigned h = 0; h < homes; h++)
             if (homes == 1 || part != MW_TP_LN || h == g)
-                b->list[b->count++] =
+                b->list[count++] =
                     (struct mw_transfer){g, address(j, output, number(j, part, h, 0)), bytes,
                                          batch_rows(j, b, g) + (size_t)h * own * j->p->hidden};
-    const int code = write ? mw_mem_write(j->device, b->list, b->count)
-                           : mw_mem_read(j->device, b->list, b->count);
+    const int code =
+        write ? mw_mem_write(j->device, b->list, count) : mw_mem_read(j->device, b->list, count);
     return code ? failed(j, write ? "rows" : "output rows", code) : MW_EXIT_OK;
 }
 
@@ -333,13 +329,16 @@ static void make_routing(const struct job *j, unsigned gpu, uint8_t *table)
 static int load_routing(struct job *j, struct batch *b)
 {
     const size_t bytes = (size_t)gathered_rows(j) * MW_ROUTE_BYTES;
+    uint8_t *tables = calloc(b->gpus, bytes);
+    if (!tables)
+        return mw_fail_memory(j->err, "routing tables");
     for (unsigned i = 0; i < b->gpus; i++) {
-        memset(b->routes + i * bytes, 0, bytes);
-        make_routing(j, b->first + i, b->routes + i * bytes);
+        make_routing(j, b->first + i, tables + i * bytes);
         b->list[i] =
-            (struct mw_transfer){b->first + i, j->layout.gt_base, bytes, b->routes + i * bytes};
+            (struct mw_transfer){b->first + i, j->layout.gt_base, bytes, tables + i * bytes};
     }
     int code = mw_mem_write(j->device, b->list, b->gpus);
+    free(tables);
     return code ? failed(j, "routing tables", code) : MW_EXIT_OK;
 }
 

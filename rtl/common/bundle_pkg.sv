@@ -105,6 +105,17 @@ package bundle_pkg;
         logic [7:0] mon_word;
     } switch_ctl_t;
 
+    // log2 of the bytes between two parts of a row that are loaded one by one, and bytes of each;
+    // those of rows if they are loaded whole (parts is 0). Parts fill their stride.
+    function automatic logic [3:0] load_shift(input logic [3:0] row_shift, input logic [2:0] parts);
+        return row_shift - 4'(parts);
+    endfunction
+
+    function automatic logic [14:0] load_bytes(
+        input logic [14:0] row_bytes, input logic [3:0] row_shift, input logic [2:0] parts);
+        return (parts == '0) ? row_bytes : 15'd1 << load_shift(row_shift, parts);
+    endfunction
+
     // Credits that go back to a sender, one packet per bit and class;
     // of class PART, whose they are.
     typedef struct packed {

@@ -128,16 +128,6 @@ package node_pkg;
         return (built && c.dispatch_bytes != '0) ? c.dispatch_bytes : c.row_bytes;
     endfunction
 
-    // log2 of the bytes between two parts of a row that are loaded one by one, and bytes of each;
-    // those of rows if they are loaded whole. Parts fill their stride.
-    function automatic logic [3:0] load_shift(input node_cfg_t c);
-        return c.row_shift - 4'(c.load_parts);
-    endfunction
-
-    function automatic logic [14:0] load_bytes(input node_cfg_t c);
-        return (c.load_parts == '0) ? c.row_bytes : 15'd1 << load_shift(c);
-    endfunction
-
     // The epoch of the layer that counted and allocated what a layer uses.
     function automatic logic [1:0] counts_epoch(input bit built, input node_cfg_t c);
         return (built && c.cached) ? c.handle_epoch : c.epoch;

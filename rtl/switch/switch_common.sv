@@ -70,11 +70,10 @@ module switch_common #(
         ctl_i.load_parts,
         ctl_i.cnt_loads
     };
-    logic [3:0] load_shift;
-
-    assign load_shift = ctl_i.row_shift - 4'(ctl_i.load_parts);
-    assign common_o.load_shift = load_shift;
-    assign common_o.load_bytes = (ctl_i.load_parts == '0) ? ctl_i.row_bytes : 15'd1 << load_shift;
+    assign common_o.load_shift = bundle_pkg::load_shift(ctl_i.row_shift, ctl_i.load_parts);
+    assign common_o.load_bytes = bundle_pkg::load_bytes(
+        ctl_i.row_bytes, ctl_i.row_shift, ctl_i.load_parts
+    );
 
     if (Cfg.SwitchReductions) begin : gen_turn
         always_ff @(posedge clk_i) begin

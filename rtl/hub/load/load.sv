@@ -74,13 +74,12 @@ module load #(
     logic [IndexW:0] range_end, first_q, end_q;
     logic [LeftW-1:0] left_q;  // rows that are not complete
     logic no_tokens, no_parts;
+    logic [3:0] shift;
     logic [6:0] last_part;  // of a row
 
-    // Parts have 2^load_shift bytes.
-    assign last_part = (cfg_i.load_parts == '0) ? '0
-                       : 7'((cfg_i.row_bytes - 1'b1) >> node_pkg::load_shift(
-        cfg_i
-    ));
+    // Parts have 2^shift bytes.
+    assign shift = bundle_pkg::load_shift(cfg_i.row_shift, cfg_i.load_parts);
+    assign last_part = (cfg_i.load_parts == '0) ? '0 : 7'((cfg_i.row_bytes - 1'b1) >> shift);
     assign no_parts = 32'(last_part) >= Cfg.OpenLoads
                       || 32'(range_end) << cfg_i.load_parts > 32'd1 << Cfg.LoadIndexW;
 

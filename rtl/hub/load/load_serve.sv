@@ -48,9 +48,11 @@ module load_serve #(
     localparam int unsigned RowW = Cfg.LoadIndexW + 16;  // of a byte in all own rows
     localparam int unsigned SumW = ((RowW > 36) ? RowW : 36) + 2;
 
+    logic [3:0] shift;
     logic [14:0] bytes;
 
-    assign bytes = node_pkg::load_bytes(cfg_i);
+    assign shift = bundle_pkg::load_shift(cfg_i.row_shift, cfg_i.load_parts);
+    assign bytes = bundle_pkg::load_bytes(cfg_i.row_bytes, cfg_i.row_shift, cfg_i.load_parts);
 
     // ---- queue of FETCHs ------------------------------------------------------------------------
     logic here, take, take_own, push, own_first_q;
@@ -85,7 +87,7 @@ module load_serve #(
     assign own_ready_o = take && take_own;
     assign index = take_own ? own_index_i : fetch_index;
     // a multiplication for a shift: see rx_extent
-    assign row = RowW'(index) * RowW'(16'd1 << node_pkg::load_shift(cfg_i));
+    assign row = RowW'(index) * RowW'(16'd1 << shift);
     assign first = SumW'(cfg_i.load_base) + SumW'(row);
     assign behind = first + SumW'(bytes);
 

@@ -328,13 +328,11 @@ TEST(parts_of_rows_are_loaded)
         l.serve = l.b->rng.pick({100u, 20u});
         const unsigned bytes = 128u << l.b->rng.below(2), left = l.b->rng.below(l.parts);
         l.layer((bytes << l.parts) - left * bytes);
-        const unsigned rows = l.rows;
         l.rows = std::min(l.rows, 12u);
         l.load_all();
         l.wrong(MW_HWERR_BOUNDS, 1, l.ld(1, {{0, 1u << (l.b->token_shift + l.parts)}}));
         if (l.first)
             l.wrong(MW_HWERR_BOUNDS, 1, l.ld(1, {{0, (l.first << l.parts) - 1}}));
-        l.rows = rows;
     }
 }
 
