@@ -26,9 +26,8 @@ enum mw_exit {
 
 /// What help says of those that mean the same everywhere.
 #define MW_EXIT_FAILED_TEXT \
-    "the machine failed: no memory, a device that is lost, or a file or standard output that " \
-    "cannot " \
-    "be written; 141, in silence: the reader of standard output has gone"
+    "the machine failed: no memory, a lost device, or a file or standard output that cannot be " \
+    "written; 141, without a message: the reader of standard output is gone"
 #define MW_EXIT_INTERRUPTED_TEXT "interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP"
 
 struct mw_error {

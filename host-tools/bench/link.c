@@ -135,12 +135,11 @@ const struct mw_option_table mw_bench_link_table = {
     .command = "bench link",
     .option = options,
     .count = sizeof options / sizeof *options,
-    .summary = "measure the way from this program to the device",
+    .summary = "measure the connection from this program to the device",
     .synopsis = "[OPTION]...",
-    .text =
-        "Measures the way from this program to the device: round trips of register reads in "
-        "microseconds, one at a time, and MB/s (10^6 bytes) of memory written and read in pieces "
-        "from 16 bytes to 1 MB. What was in the memory of GPU 0 is lost.",
+    .text = "Measures the connection from this program to the device: round trips of register "
+            "reads in microseconds, one at a time, and MB/s (10^6 bytes) of memory written and "
+            "read in pieces from 16 bytes to 1 MB. It overwrites the memory of GPU 0.",
     .section = sections,
 };
 

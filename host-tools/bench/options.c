@@ -117,61 +117,59 @@ static const struct mw_option options[] = {
     MW_GROUP("Device"),
     MW_DEVICE_OPTION(AT(device), mw_set_device),
     MW_UNSIGNED("gpus", AT(gpus), MW_MIN_GPUS, MW_MAX_GPUS, "N",
-                "{} (default 8, on USB as many as there are)"),
+                "number of GPUs, {} (default 8; on USB: that of the device)"),
     MW_CHOICE("flit-bytes", AT(flit_bytes), mw_set_flit_bytes, mw_flit_byte_values, "F",
-              "{} (default 16, on USB as it is)"),
+              "bytes of a flit, {} (default 16; on USB: those of the device)"),
     MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_FAR_MAX_LATENCY, "C",
-                "cycles, {} (default {default})"),
-    MW_HARDWARE_OPTION(
-        AT(hardware), mw_set_hardware,
-        "simulate one plane of a real machine: GPUs and link latency where no option gives them; "
-        "lines have microseconds and GB/s, too"),
-    MW_UNSIGNED(
-        "window", AT(window), 0, MW_BUILT_WINDOW, "W",
-        "look-ahead window of the switch: store packets of an input, from its oldest unsent "
-        "one on, that outputs may take, {} (default {default}: all)"),
+                "latency of each link in cycles, {} (default {default})"),
+    MW_HARDWARE_OPTION(AT(hardware), mw_set_hardware,
+                       "simulate one plane of a real machine, which sets GPUs and link latency "
+                       "where no option does; lines also have microseconds and GB/s"),
+    MW_UNSIGNED("window", AT(window), 0, MW_BUILT_WINDOW, "W",
+                "look-ahead window of the switch, {}: outputs choose from this many store packets "
+                "of an input, from its oldest unsent one on (default {default}: all)"),
 
     MW_GROUP("Sizes: bytes that a GPU sends, or of a collective's whole buffer"),
     MW_NUMBERS("minbytes", AT(min_bytes), 1, MAX_BYTES, set_bytes, "B",
-               "from, {} (default 4096; latency 16); K and M behind a number count"),
+               "smallest size, {} (default 4096; latency 16); a number may end in K or M"),
     MW_NUMBERS("maxbytes", AT(max_bytes), 1, MAX_BYTES, set_bytes, "B",
-               "to, {} (default 65536; latency 1024)"),
+               "largest size, {} (default 65536; latency 1024)"),
     MW_UNSIGNED("stepfactor", AT(factor), 2, 1024, "X",
-                "from line to line, {} (default {default})"),
+                "factor from one size to the next, {} (default {default})"),
     MW_UNSIGNED("iters", AT(iterations), 1, 1000000, "I",
-                "per line, {}, each with other data (default 1; latency 1000)"),
+                "iterations per size, {}, each with other data (default 1; latency 1000)"),
 
     MW_GROUP("Traffic"),
     MW_UNSIGNED("row", AT(row), 2, 2 * MW_BUILT_HIDDEN, "B",
                 "bytes of a row, {}, a multiple of --flit-bytes: 128 is one packet (default: as in "
                 "docs/user/bench.md, 128 or 1024)"),
-    MW_CHOICE("type", AT(dtypes), set_types, types, "T", "of reductions: {} (default bf16)"),
+    MW_CHOICE("type", AT(dtypes), set_types, types, "T", "type of reductions: {} (default bf16)"),
     MW_CHOICE("redop", AT(redops), set_operators, operators, "O",
-              "{} (default sum); of all types and operators those run that exist: and, or, xor are "
-              "for integers"),
+              "operator of reductions: {} (default sum); all runs only what exists: and, or, xor "
+              "are for integers"),
+    MW_UNSIGNED("experts", AT(experts), 1, MW_BUILT_EXPERTS, "E",
+                "experts for multicast, dispatch and combine, {}, a multiple of the GPUs (default "
+                "{default})"),
     MW_UNSIGNED(
-        "experts", AT(experts), 1, MW_BUILT_EXPERTS, "E",
-        "of multicast, dispatch and combine, {}, a multiple of the GPUs (default {default})"),
-    MW_UNSIGNED("k", AT(k), 1, MW_MAX_K, "K",
-                "experts of a token, of the same, {}, at most --experts (default {default})"),
+        "k", AT(k), 1, MW_MAX_K, "K",
+        "experts of a token, for the same patterns, {}, at most --experts (default {default})"),
     MW_PATH("trace", AT(trace), "DIR",
-            "lists of dispatch and combine from a routing trace: a folder, or a file of arrays"),
+            "routing trace whose lists dispatch and combine use: a folder, or a file of arrays"),
     MW_AXES_OPTION(AT(said.axes)),
-    MW_UNSIGNED("layer", AT(layer), 0, 9999, "L", "of it, {} (default {default})"),
-    MW_FLAG("split", AT(split), "unicast, multicast: GPUs 0 to N/2 - 1 send to the others"),
+    MW_UNSIGNED("layer", AT(layer), 0, 9999, "L", "layer of the trace, {} (default {default})"),
+    MW_FLAG("split", AT(split), "for unicast and multicast: GPUs 0 to N/2 - 1 send to the others"),
     MW_FLAG("load", AT(load),
-            "latency, with 4 GPUs or more: all other GPUs send to random GPUs all the time"),
+            "for latency, with 4 GPUs or more: all other GPUs send to random GPUs all the time"),
     MW_NUMBER("seed", AT(seed), 0, UINT64_MAX, "S",
-              "of lists, bytes and values, {} (default {default})"),
+              "seed of lists, bytes and values, {} (default {default})"),
     MW_ADDS("set", AT(settings), mw_add_bench_setting, mw_bench_settings, "NAME=VALUE",
-            "set another limit of the device, of those below; may be said several times"),
+            "change a setting of the list below; may be given several times"),
 
     MW_GROUP("Output"),
-    MW_FLAG(
-        "distribution", AT(distribution),
-        "how long packets stay in the switch: of each line's stores (of reductions: results, "
-        "from the request on) the cycles that half, 99 and 99.9 % of them do not exceed, and the "
-        "longest; in --json the whole histogram"),
+    MW_FLAG("distribution", AT(distribution),
+            "print how long the stores of each line stay in the switch (reductions: the results, "
+            "from the request on): median, 99 and 99.9 % percentiles, and maximum in cycles; "
+            "--json has the whole histogram"),
     MW_DATA_OPTIONS(AT(files), "everything"),
 };
 
@@ -180,8 +178,8 @@ static bool names(unsigned i, struct mw_term *term)
 {
     static const struct mw_term others[] = {
         {"all", "all of these"},
-        {"latency", "a store and a flag back and forth between GPU 0 and GPU 1"},
-        {"link", "the way from this program to the device, with options of its own"}};
+        {"latency", "GPU 0 and GPU 1 send a store and a flag back and forth"},
+        {"link", "the connection from this program to the device, with its own options"}};
     if (i < MW_BENCH_PATTERNS)
         *term = (struct mw_term){mw_bench_patterns[i].name, mw_bench_patterns[i].text};
     else if (i - MW_BENCH_PATTERNS < sizeof others / sizeof *others)
@@ -193,20 +191,19 @@ static bool names(unsigned i, struct mw_term *term)
 
 static MW_TERMS(
     columns,
-    {"cycles", "from go to done, mean of the iterations; of combine those of its own phase"},
+    {"cycles", "from go to done, mean of the iterations; for combine only those of its own phase"},
     {"algbw", "size / cycles, in bytes per cycle"},
     {"busbw",
      "algbw * (N - 1) / N for alltoall, all_gather and reduce_scatter, algbw * 2 (N - 1) / N "
      "for all_reduce; for the others payload bytes per link / cycles, in the direction that "
      "carries more"},
-    {"share",
-     "flits (headers and target lists included) per link and cycle in the direction that "
-     "carries more, from when every sender has sent an eighth until the first has sent all; "
-     "behind ~: over all cycles, because the line is too short"},
+    {"share", "flits (headers and target lists included) per link and cycle, in the direction that "
+              "carries more. It is measured from when every sender has sent an eighth until the "
+              "first has sent all. ~ marks a share over all cycles, because the line is too short"},
     {"whole", "flits of the busiest link and direction / cycles"},
     {"us, algGB/s, busGB/s",
      "with --hardware: cycles in microseconds, algbw and busbw of all planes"},
-    {"#wrong", "elements of the results that differ from the golden ones"});
+    {"#wrong", "elements of the results that differ from the golden model"});
 
 static MW_TERMS(exits, {"0", "every result is right"}, {"1", "one is wrong"}, {"2", "bad input"},
                 {"3", "the device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
@@ -230,7 +227,7 @@ const struct mw_option_table mw_bench_table = {
     .count = sizeof options / sizeof *options,
     .word = set_patterns,
     .words = names,
-    .summary = "measure the fabric with patterns of traffic, in the manner of nccl-tests",
+    .summary = "measure the fabric with traffic patterns, as nccl-tests does",
     .synopsis = "PATTERN[,PATTERN]... [OPTION]...",
     .text = "Drives the fabric without an MoE layer and checks every byte of every result. "
             "docs/user/bench.md has the patterns' instruction streams.",

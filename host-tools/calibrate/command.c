@@ -31,14 +31,14 @@ struct asked {
 
 static const struct mw_option options[] = {
     MW_PATH("out", AT(out), "DIR", "folder of the sweeps (default: build/calibrate)"),
-    MW_UNSIGNED("jobs", AT(jobs), 1, 256, "J", "runs side by side, {} (default {default})"),
+    MW_UNSIGNED("jobs", AT(jobs), 1, 256, "J", "runs in parallel, {} (default {default})"),
     MW_FLAG("list", AT(list),
             "print the commands that are left to run, a line each: for GNU parallel or a Slurm "
             "array"),
-    MW_FLAG("collect", AT(collect), "run none, and fit what is there"),
-    MW_FLAG("again", AT(again), "run grids that have a table, too, and replace the tables"),
+    MW_FLAG("collect", AT(collect), "run none, and fit the existing results"),
+    MW_FLAG("again", AT(again), "also run grids that have a table, and replace the table"),
     MW_PATH("write", AT(write), "FILE",
-            "the coefficients as the source has them, in cost/calibration.inc"),
+            "write the coefficients in the format of cost/calibration.inc"),
 };
 
 static int take_word(void *params, const char *text, struct mw_error *err)
@@ -51,13 +51,14 @@ static int take_word(void *params, const char *text, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
-static MW_TERMS(words, {"DIR", "with grids of moeswitch sweep: those of fit-*.json are fitted, "
-                               "those of held-*.json compared. A table *.csv of the same "
-                               "name has the grid's runs"});
+static MW_TERMS(words,
+                {"DIR",
+                 "a folder with grids of moeswitch sweep: fit-*.json are fitted, held-*.json are "
+                 "compared. A table *.csv of the same name has the runs of the grid"});
 static MW_TERMS(exits,
                 {"0", "the errors of runs that are not fitted are within 3 % in the median "
                       "and 10 % at most"},
-                {"1", "they are not, or a run has a wrong result"},
+                {"1", "the errors are larger, or a run has a wrong result"},
                 {"2", "bad input, or too few runs"},
                 {"3", "a run's device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
                 {"130", MW_EXIT_INTERRUPTED_TEXT});
@@ -77,8 +78,8 @@ const struct mw_option_table mw_calibrate_table = {
     .summary = "fit the communication of moeswitch plan to RTL runs",
     .synopsis = "DIR [OPTION]...",
     .text = "Runs MoE layers and tensor-parallel workloads under every system as sweeps, and fits "
-            "coefficients with which moeswitch plan predicts them. What has been run is not run "
-            "again, and what has no grid keeps its coefficients.",
+            "coefficients with which moeswitch plan predicts them. Points that have a result are "
+            "not run again. Coefficients without a grid stay.",
     .section = sections,
     .defaults = defaults,
     .params_bytes = sizeof(struct asked),

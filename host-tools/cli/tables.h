@@ -21,11 +21,11 @@ struct mw_data_files {
 /// Rows of a command's options; `place` is the offset of a struct mw_data_files.
 #define MW_DATA_OPTIONS(place, what) \
     MW_PATH("json", (place) + offsetof(struct mw_data_files, json), "FILE", \
-            what " as JSON, for programs; - is standard output, in place of the tables"), \
+            what " as JSON, for programs; - is standard output, instead of the tables"), \
         MW_PATH("csv", (place) + offsetof(struct mw_data_files, csv), "FILE", \
-                "the same as CSV, without what is a list of its own"), \
+                "the same as CSV, without lists inside it"), \
         MW_FLAG("quiet", (place) + offsetof(struct mw_data_files, quiet), \
-                "no tables and no progress, only messages of what is wrong")
+                "print no tables and no progress, only error messages")
 
 /// Find out before a long run whether the files can be written.
 int mw_data_probe(const struct mw_data_files *files, struct mw_error *err);

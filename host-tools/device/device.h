@@ -29,7 +29,7 @@ mw_terms mw_device_values;
     MW_CHOICE( \
         "device", place, function, mw_device_values, "DEVICE", \
         "sim, sim:lanes or sim:plain: the Verilated model in this process (default sim); usb or " \
-        "usb:SERIAL: a device on USB, whose size is its own")
+        "usb:SERIAL: a device on USB, with the GPUs and flit bytes that it has")
 
 /// Its value, for option_table.h; `device` is a struct mw_device_choice.
 int mw_set_device(void *device, const char *name, const char *text, struct mw_error *err);
@@ -58,9 +58,10 @@ struct mw_device_asked {
 #define MW_DEVICE_ASKED_OPTIONS \
     MW_DEVICE_OPTION(0, mw_set_device_asked), \
         MW_UNSIGNED("gpus", offsetof(struct mw_device_asked, gpus), MW_MIN_GPUS, MW_MAX_GPUS, "N", \
-                    "of the simulated device, {} (default 8)"), \
+                    "GPUs of the simulated device, {} (default 8)"), \
         MW_CHOICE("flit-bytes", offsetof(struct mw_device_asked, flit_bytes), mw_set_flit_bytes, \
-                  mw_flit_byte_values, "F", "of the simulated device, {} (default 16)")
+                  mw_flit_byte_values, "F", \
+                  "bytes of a flit of the simulated device, {} (default 16)")
 int mw_set_device_asked(void *asked, const char *name, const char *text, struct mw_error *err);
 /// Parse by the command's table. Where help was asked for it is printed, and `help` set.
 int mw_device_parse(const struct mw_option_table *table, struct mw_device_asked *asked, int argc,

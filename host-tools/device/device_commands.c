@@ -55,7 +55,7 @@ static const char *state_text(int state)
     return state == 0 ? "free" : state == MW_ERR_BUSY ? "in use" : "may not be opened";
 }
 
-static MW_TERMS(list_exits, {"0", "there are some, or none"}, {"2", "bad input"},
+static MW_TERMS(list_exits, {"0", "the list is complete, or empty"}, {"2", "bad input"},
                 {"4", MW_EXIT_FAILED_TEXT});
 static const struct mw_section list_sections[] = {{"Exit status", list_exits}, {0}};
 
@@ -65,7 +65,7 @@ const struct mw_option_table mw_list_table = {
     .synopsis = "[OPTION]...",
     .text =
         "Lists the devices on USB: serial number for --device usb:SERIAL, place (bus-port.port), "
-        "Mbit/s, version of the host protocol, and whether one may be opened.",
+        "Mbit/s, version of the host protocol, and whether the device may be opened.",
     .section = list_sections,
 };
 

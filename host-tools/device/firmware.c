@@ -249,16 +249,15 @@ static int take_word(void *params, const char *text, struct mw_error *err)
 static const struct mw_option options[] = {
     MW_OWN("device", AT(device), mw_set_device, "usb[:SERIAL]",
            "which device (default: the only one)"),
-    MW_PATH("save", AT(save), "FILE",
-            "where the firmware of before is kept (default: FILE.before)"),
-    MW_FLAG("read", AT(read), "read the firmware that is there into FILE, and load none"),
+    MW_PATH("save", AT(save), "FILE", "file for the previous firmware (default: FILE.before)"),
+    MW_FLAG("read", AT(read), "save the firmware of the device in FILE, and load none"),
 };
 
 static MW_TERMS(exits, {"0", "the firmware runs, or was read"},
-                {"1", "what was to be read is damaged"},
-                {"2", "bad input, or not for this device; the device is as it was"},
-                {"4", MW_EXIT_FAILED_TEXT "; do it again"},
-                {"5", "the new firmware does not answer: the device has the one of before"});
+                {"1", "the firmware in the device is damaged, and was not saved"},
+                {"2", "bad input, or a firmware for another device; the device is unchanged"},
+                {"4", MW_EXIT_FAILED_TEXT "; repeat the command"},
+                {"5", "the new firmware does not answer: the device has the previous one again"});
 static const struct mw_section sections[] = {{"Exit status", exits}, {0}};
 
 const struct mw_option_table mw_firmware_table = {
@@ -267,13 +266,12 @@ const struct mw_option_table mw_firmware_table = {
     .count = sizeof options / sizeof *options,
     .word = take_word,
     .file = "FILE",
-    .summary = "bring a firmware into a device",
+    .summary = "load a firmware into a device",
     .synopsis = "[OPTION]... FILE",
-    .text =
-        "Brings a firmware (build/firmware/firmware.hex of `make firmware`) into a device, until "
-        "power goes, and starts it; whatever is there, and whether it answers or not. What is in "
-        "the device otherwise is lost. The firmware of before is kept, and comes back where the "
-        "new one does not answer.",
+    .text = "Loads a firmware (build/firmware/firmware.hex of `make firmware`) into a device and "
+            "starts it, even if the present firmware does not answer. It stays until power-off. "
+            "Everything else in the device is lost. The previous firmware is saved, and restored "
+            "if the new one does not answer.",
     .section = sections,
 };
 

@@ -38,65 +38,67 @@ static const struct mw_setting_kind kinds[] = {
     FIELD("down_store_credits", MW_BUILT_STORES, "credits of stores on a downlink, in packets"),
     FIELD("down_part_credits", MW_BUILT_PARTS, "credits of partial sums on a downlink, in packets"),
     FIELD("throttle", UINT8_MAX,
-          "of 256 chances, how often a packet's start on an uplink is put off"),
+          "chance, in 256ths, that the start of a packet on an uplink is delayed by a cycle"),
     FIELD("down_throttle", UINT8_MAX, "the same on a downlink"),
     FIELD("window", MW_BUILT_WINDOW,
           "look-ahead of the switch, in store packets of an input; 0: no limit"),
-    RUN_FIELD(
-        "launch_cycles", UINT16_MAX,
-        "cycles before the first instruction of every layer, on every GPU, and of each further "
-        "kernel of a system that has several"),
+    RUN_FIELD("launch_cycles", UINT16_MAX,
+              "cycles of a kernel launch on every GPU: before the first instruction of every "
+              "layer, and before each further kernel of a system"),
     FIELD("start_delay", UINT16_MAX, "cycles by which a GPU starts after the one before it"),
     FIELD("partial_wait", UINT16_MAX,
           "cycles without work before an idle engine starts an open tile"),
-    FIELD("adder_bypass", 1, "0: rows that need no addition go through the hub's adder, too"),
+    FIELD("adder_bypass", 1, "0: rows that need no addition also go through the hub's adder"),
     FIELD(
         "own_by_adder", 1,
         "1: own rows that need no addition go through the hub's adder while no row waits for one"),
-    FIELD("target_list_cache", 1,
-          "1: of the packets of a row the first alone carries the target list"),
+    FIELD("target_list_cache", 1, "1: only the first packet of a row carries the target list"),
     RUN("switch_reductions", 1,
-        "1: the switch opens reductions, of systems that send signals; only with "
+        "1: the switch opens reductions, for systems that send signals; only with "
         "target_list_cache"),
-    RUN("token_order", 1, "1: GPUs count copies and put their tokens in order by them"),
-    RUN("order_cycles", UINT16_MAX, "cycles charged for each token of that order"),
-    RUN("exchange_cycles", COST, "cycles until counts that software waits for can be used"),
+    RUN("token_order", 1, "1: GPUs count copies, and order their tokens by these counts"),
+    RUN("order_cycles", UINT16_MAX, "cycles charged per token for token_order"),
+    RUN("exchange_cycles", COST, "cycles until software can use the counts that it waits for"),
     RUN("barrier_cycles", COST, "cycles until software sees the end of a barrier"),
     RUN("poll_cycles", COST, "cycles until software sees a flag of another GPU"),
     RUN("address_cycles", UINT16_MAX,
-        "cycles for each token that is sent to addresses which software makes"),
+        "cycles per token that is sent to addresses which software computes"),
     RUN("allocator", 1,
-        "0: moe-hub sends when all counts are here, as software does that makes addresses"),
-    RUN("tracker", 1, "0: moe-hub has barriers behind dispatch and experts in place of trackers"),
+        "0: moe-hub sends after all counts have arrived, like software that computes addresses"),
+    RUN("tracker", 1,
+        "0: moe-hub has barriers after dispatch and after experts instead of trackers"),
     RUN("dispatch_throttle", 1,
-        "1: copy counts are exchanged; dispatch and partial sums leave in step"),
+        "1: GPUs exchange copy counts; dispatch leaves in step with partial sums"),
     RUN_FIELD("throttle_lead", UINT16_MAX, "rows that dispatch is kept ahead of partial sums"),
     RUN_FIELD("throttle_ahead", UINT16_MAX, "rows that dispatch may be ahead; 0: no limit"),
     RUN_FIELD("throttle_idle", UINT16_MAX,
-              "cycles without a flit on the uplink behind which a row goes all the same"),
+              "cycles without a flit on the uplink after which a held row is sent"),
     FIELD("packet_manager", 1, "1: hubs merge small stores of one target for the uplink"),
     FIELD("rpm_timer", UINT16_MAX,
-          "cycles that such a store is kept for, twice at most; 0: none waits"),
+          "cycles for which a packet manager keeps a store, twice at most; 0: none waits"),
     FIELD("cache_entries", MW_BUILT_CACHE,
-          "entries of the allocators' caches, a power of two from 16 on; 0: 512"),
+          "entries of the allocators' caches, a power of two, at least 16; 0: 512"),
     FIELD("scatter", 5,
-          "from 1 on: rows with one target are stored 32 bytes at a time, over 1 to 16 "
-          "lines of 128 in turn"),
-    RUN("tile_guard", 1, "0: no partial tiles against a window of tokens in flight that is stuck"),
-    BOTH("small", 1, "1: the device that `make synth-check` measures; only simulated"),
+          "1 or more: rows with one target are stored in pieces of 32 bytes, over 1 to 16 lines of "
+          "128 bytes in turn"),
+    RUN("tile_guard", 1,
+        "0: an idle engine starts no partial tile, even if --in-flight is reached and no tile can "
+        "become full"),
+    BOTH("small", 1, "1: the configuration that `make synth-check` measures; only simulated"),
     RUN("rows_per_expert", 1 << 18,
-        "places for rows of each expert, of flashdmoe of each {expert, source}, rounded up to a "
-        "power of two; with fewer than the routing needs the run gets stuck; 0: as many"),
+        "places for rows of each expert (flashdmoe: of each {expert, source}), rounded up to a "
+        "power of two; 0: as many as the routing needs; with fewer the run gets stuck"),
     RUN("quiet_cycles", UINT32_MAX, "cycles without progress before a run ends with exit status 3"),
     RUN("latency_classes", CLASSES,
-        "packets whose latencies ports record, a sum of 1: control, 2: stores, 4: requests, "
-        "8: results (default 2)"),
+        "classes of packets whose latencies ports record, a sum of 1: control, 2: stores, 4: "
+        "requests, 8: results (default 2)"),
     RUN("port_limit", PORT_LIMIT, "log2 of the period of the switch's time limits; 0: none"),
     RUN("fault", MW_FAULT_ALL,
-        "a GPU that misbehaves, a sum of 1: gives no credit back, 2: stops inside a packet, "
-        "4: sends no partial sums, 8: sends stores with an unknown opcode, 16: of an older layer"),
-    RUN("fault_gpu", MW_MAX_PORTS - 1, "which GPU that is"),
-    RUN("fault_after", 64 * UINT16_MAX, "cycles behind go from which on it does"),
+        "how one GPU misbehaves, a sum of 1: returns no credits, 2: stops inside a packet, 4: "
+        "sends no partial sums, 8: sends stores with an unknown opcode, 16: sends stores of an "
+        "older layer"),
+    RUN("fault_gpu", MW_MAX_PORTS - 1, "the GPU that misbehaves"),
+    RUN("fault_after", 64 * UINT16_MAX, "cycles from go until it begins to misbehave"),
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds, TEXT_BYTES = 320 };

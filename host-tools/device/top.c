@@ -196,14 +196,14 @@ static int run(const struct asked *a, struct screen *s, struct mw_error *err)
 
 static const struct mw_option options[] = {
     MW_REAL("interval", AT(interval), 0.05, 3600, "S",
-            "seconds between two looks, {} (default {default})"),
+            "seconds between two samples, {} (default {default})"),
     MW_UNSIGNED("count", AT(count), 1, 1000000000, "N",
-                "looks, {}, then it ends (default: until Ctrl-C)"),
-    MW_UNSIGNED("pid", AT(pid), 1, 1u << 30, "P", "devices of this process alone, {}"),
+                "end after N samples, {} (default: run until Ctrl-C)"),
+    MW_UNSIGNED("pid", AT(pid), 1, 1u << 30, "P", "show only devices of this process, {}"),
 };
 
-static MW_TERMS(exits, {"0", "all looks are taken"}, {"2", "bad input"}, {"4", MW_EXIT_FAILED_TEXT},
-                {"130", MW_EXIT_INTERRUPTED_TEXT});
+static MW_TERMS(exits, {"0", "all samples are taken"}, {"2", "bad input"},
+                {"4", MW_EXIT_FAILED_TEXT}, {"130", MW_EXIT_INTERRUPTED_TEXT});
 static const struct mw_section sections[] = {{"Exit status", exits}, {0}};
 
 static void defaults(void *params)
@@ -215,13 +215,13 @@ const struct mw_option_table mw_top_table = {
     .command = "top",
     .option = options,
     .count = sizeof options / sizeof *options,
-    .summary = "show what devices do that programs have open",
+    .summary = "show the activity of the devices that programs have open",
     .synopsis = "[OPTION]...",
-    .text =
-        "Shows what devices do that programs of this user have open, now and then anew: use of "
-        "each port's links, bytes, waits, expert engines, rows and tokens. Ctrl-C ends it.\n"
-        "moeswitch run and bench share their devices, others as mw_open_options.share says. The "
-        "program that has a device samples it while it waits for layers and top runs.",
+    .text = "Shows the activity of the devices that programs of this user have open, and refreshes "
+            "it: use of each port's links, bytes, waits, expert engines, rows and tokens. Ctrl-C "
+            "ends it.\nmoeswitch run and bench share their devices; other programs share theirs if "
+            "they set mw_open_options.share. The program that has a device samples it while it "
+            "waits for layers and top runs.",
     .section = sections,
     .defaults = defaults,
     .params_bytes = sizeof(struct asked),

@@ -18,7 +18,8 @@ static int take_word(void *p, const char *text, struct mw_error *err)
     return mw_set_hardware(&a->hardware, "hardware", text, err);
 }
 
-static MW_TERMS(exits, {"0", "it was shown"}, {"2", "bad input"}, {"4", MW_EXIT_FAILED_TEXT});
+static MW_TERMS(exits, {"0", "the machines are shown"}, {"2", "bad input"},
+                {"4", MW_EXIT_FAILED_TEXT});
 static const struct mw_section sections[] = {{"Exit status", exits}, {0}};
 
 const struct mw_option_table mw_hardware_table = {
@@ -28,9 +29,9 @@ const struct mw_option_table mw_hardware_table = {
     .file = "FILE",
     .summary = "show the machines of moeswitch run --hardware",
     .synopsis = "[NAME|FILE]",
-    .text = "Lists the presets of 'moeswitch run --hardware'. With the name of one, or "
-            "the path of a file, "
-            "it checks that machine and writes it as JSON, the format of such a file.",
+    .text =
+        "Lists the presets of 'moeswitch run --hardware'. With the name of a preset, or the path "
+        "of a file, it checks that machine and writes it as JSON, in the format of such a file.",
     .section = sections,
 };
 

@@ -102,10 +102,12 @@ static const struct mw_option options[] = {
     MW_GROUP("Step"),
     MW_CHOICE("model", AT(task.model), mw_set_transformer, mw_transformer_names, "NAME|FILE",
               "{}, or the path of a config.json of Hugging Face"),
-    MW_HARDWARE_OPTION(AT(task.hardware), mw_set_hardware, "the machine, one or many of it"),
+    MW_HARDWARE_OPTION(AT(task.hardware), mw_set_hardware,
+                       "the machine, of which the step uses one or more"),
     MW_CHOICE("goal", AT(task.goal), set_goal, goal_values, "GOAL", "{} (default train)"),
     MW_UNSIGNED("gpus", AT(task.gpus), 1, MOST_GPUS, "N",
-                "{}; of each machine as many as divide them (default: one machine)"),
+                "number of GPUs, {} (default: one machine). Each machine has the same number of "
+                "them, the largest that divides N"),
     MW_UNSIGNED("batch", AT(task.batch), 1, 1 << 24, "B",
                 "sequences of a step, {} (default for each GPU: train 16, prefill 1, decode 128)"),
     MW_UNSIGNED("sequence", AT(task.sequence), 1, 1 << 24, "S",
@@ -115,23 +117,24 @@ static const struct mw_option options[] = {
 
     MW_GROUP("Types and memory"),
     MW_CHOICE("gemm-type", AT(task.gemm), mw_set_gemm_type, mw_gemm_type_values, "TYPE",
-              "of projections and experts, in inference of weights, too: {} (default bf16)"),
+              "type of projections and experts, in inference also of weights: {} (default bf16)"),
     MW_CHOICE("dispatch-type", AT(task.dispatch), mw_set_gemm_type, mw_gemm_type_values, "TYPE",
-              "of rows to experts, with scales; results are bf16: {} (default bf16)"),
+              "type of rows to experts, with scales; results are bf16: {} (default bf16)"),
     MW_CHOICE("cache-type", AT(task.cache), mw_set_gemm_type, mw_gemm_type_values, "TYPE",
-              "of keys and values in inference: {} (default bf16)"),
-    MW_REAL("memory", AT(memory), 0.001, 1e6, "GB",
-            "of a GPU that is free for the model, {} (default: the machine's memory_gbytes)"),
+              "type of keys and values in inference: {} (default bf16)"),
+    MW_REAL(
+        "memory", AT(memory), 0.001, 1e6, "GB",
+        "memory of a GPU that is free for the model, {} (default: the machine's memory_gbytes)"),
     MW_REAL("gradient-bytes", AT(task.gradient_bytes), 0, 16, "B",
-            "of a weight's gradient, {} (default {default})"),
+            "bytes of a weight's gradient, {} (default {default})"),
     MW_REAL("optimizer-bytes", AT(task.optimizer_bytes), 0, 64, "B",
-            "of a weight's state, {}, split over replicas (default {default}: fp32 weight and two "
-            "moments)"),
+            "bytes of a weight's optimizer state, {}, split over replicas (default {default}: fp32 "
+            "weight and two moments)"),
 
-    MW_GROUP("Parallelism: sizes that are given; all others are tried"),
+    MW_GROUP("Parallelism: sizes to keep; all others are tried"),
     SIZE("tp", tp, "GPUs that split every projection, {}, a divisor of the heads"),
     MW_CHOICE("tp-system", AT(tensor_system), set_tensor_system, tensor_system_values, "NAME",
-              "of the collectives of tp, as run --workload has them: {} (default nvls)"),
+              "system of the collectives of tp, as in run --workload: {} (default nvls)"),
     SIZE("cp", cp, "GPUs that split a sequence, {}"),
     SIZE("ep", ep, "GPUs that split the experts, {}, a divisor of them; within tp * cp * dp GPUs"),
     SIZE("pp", pp, "stages of the pipeline, {}"),
@@ -141,32 +144,34 @@ static const struct mw_option options[] = {
     MW_CHOICE("recompute", 0, set_recompute, recompute_values, "WHAT",
               "what backward computes again: {}"),
     MW_CHOICE("schedule", AT(task.schedule), set_schedule, schedule_values, "NAME",
-              "of the pipeline: {} (default 1f1b)"),
+              "schedule of the pipeline: {} (default 1f1b)"),
     MW_FLAG("overlap-batches", AT(task.overlap_batches),
-            "dispatch and combine run beside the compute of another micro-batch, as in DualPipe "
+            "dispatch and combine overlap with the compute of another micro-batch, as in DualPipe "
             "and two-batch overlap"),
     MW_REAL("communication-share", AT(task.communication_share), 0, 0.9, "X",
-            "share of a GPU's SMs that this communication has, {} (default {default})"),
+            "share of a GPU's SMs that the overlapped communication uses, {} (default {default})"),
 
     MW_GROUP("Routing"),
-    MW_PATH("trace", AT(trace), "DIR", "of the model (default: synthetic)"),
+    MW_PATH("trace", AT(trace), "DIR", "routing trace of the model (default: synthetic)"),
     MW_AXES_OPTION(AT(said.axes)),
-    MW_UNSIGNED("layer", AT(layer), 0, 1 << 20, "L", "of the trace, {} (default {default})"),
+    MW_UNSIGNED("layer", AT(layer), 0, 1 << 20, "L", "layer of the trace, {} (default {default})"),
     MW_UNSIGNED("redundant-experts", AT(redundant), 0, MW_MAX_EXPERTS, "R",
                 "copies of experts of each layer, {}, each with an even share of the rows of a "
                 "synthetic trace (default {default})"),
-    MW_REAL("sigma", AT(sigma), 0, 4, "X",
-            "of log-normal expert popularity in a synthetic trace, {} (default {default})"),
+    MW_REAL(
+        "sigma", AT(sigma), 0, 4, "X",
+        "sigma of the log-normal expert popularity in a synthetic trace, {} (default {default})"),
     MW_REAL("locality", AT(locality), 0, 1, "X",
-            "chance to repeat an expert of the token before, {} (default {default})"),
+            "chance that a place of a list repeats an expert of the previous token, {} (default "
+            "{default})"),
     MW_UNSIGNED("tile", AT(tile), 1, MW_MAX_TILE, "R",
-                "rows of an expert that start together, {}, at most a quarter of an expert's rows "
-                "(default {default})"),
+                "rows of an expert that its engine starts together, {}, at most a quarter of an "
+                "expert's rows (default {default})"),
 
     MW_GROUP("Compute"),
     MW_PATH("compute", AT(compute), "FILE",
-            "CSV of measured times: m, n, k of GEMMs or AIConfigurator's columns; sizes that it "
-            "lacks stay on the roofline"),
+            "CSV of measured times: m, n, k of GEMMs or AIConfigurator's columns; other sizes use "
+            "the roofline"),
     MW_REAL("gemm-efficiency", AT(task.gemm_share), 0.001, 1, "X",
             "share of the FLOPS that GEMMs reach, {} (default {default})"),
     MW_REAL("attention-efficiency", AT(task.attention_share), 0.001, 1, "X",
@@ -182,15 +187,16 @@ static const struct mw_option options[] = {
     MW_PATH("chakra", AT(chakra), "FILE",
             "a Chakra execution trace, whose communication gets the times of the best "
             "configuration"),
-    MW_PATH("chakra-out", AT(chakra_out), "FILE", "where the trace of --chakra goes with them"),
+    MW_PATH("chakra-out", AT(chakra_out), "FILE",
+            "file for the trace of --chakra with these times"),
     MW_UNSIGNED("chakra-ranks", AT(chakra_ranks), 2, MOST_GPUS, "N",
-                "GPUs of its collectives, {} (default: as many as share the experts)"),
+                "GPUs of the collectives of --chakra, {} (default: as many as share the experts)"),
     MW_PATH("moe-csv", AT(moe_csv), "FILE",
-            "time of experts for LLMServingSim (moe.csv): tokens, activated experts, "
+            "write times of experts for LLMServingSim (moe.csv): tokens, activated experts, "
             "microseconds"),
     MW_PATH("html", AT(html), "FILE",
-            "a page to look at: parts of the step, a timeline, configurations, speed-up against "
-            "GPUs and k"),
+            "write an HTML page: parts of the step, a timeline, configurations, speed-up over GPUs "
+            "and k"),
     MW_DATA_OPTIONS(AT(files), "everything"),
 };
 
@@ -198,7 +204,8 @@ static MW_TERMS(exits, {"0", "a configuration fits"},
                 {"2", "bad input, sizes that do not divide, or no configuration fits"},
                 {"4", MW_EXIT_FAILED_TEXT});
 static MW_TERMS(columns, {"ms", "time of a step"}, {"tokens/s", "of one GPU"},
-                {"MFU", "operations of the model in a step, over those of the bf16 peak rate"},
+                {"MFU",
+                 "operations of the model in a step, divided by those at the bf16 peak rate"},
                 {"GB", "memory of the GPU that holds most"},
                 {"limit", "the part of the step that takes longest"},
                 {"*", "an extrapolation: the layer is outside the ranges of the RTL runs"});
@@ -226,13 +233,13 @@ const struct mw_option_table mw_plan_table = {
     .command = "plan",
     .option = options,
     .count = sizeof options / sizeof *options,
-    .summary = "time of a model's step under each system, and how to share it",
+    .summary =
+        "predict the time of a model's step under each system, and how to split it over GPUs",
     .synopsis = "--model NAME|FILE --hardware NAME|FILE [OPTION]...",
-    .text =
-        "Predicts the time of a training step, of prefill or of a decode step under each system, "
-        "for every way to share it over GPUs whose memory it fits. Dispatch and combine of experts "
-        "are calibrated on the RTL (moeswitch calibrate). All else is a roofline, or measured "
-        "times; networks have a latency and a rate.",
+    .text = "Predicts the time of a training step, of prefill or of a decode step under each "
+            "system, for every way to split it over the GPUs that fits their memory. Dispatch and "
+            "combine of experts are calibrated on RTL runs (moeswitch calibrate). All other times "
+            "come from a roofline or from measurements. Networks have a latency and a rate.",
     .section = sections,
     .defaults = defaults,
     .params_bytes = sizeof(struct mw_plan_params),

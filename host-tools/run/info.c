@@ -21,7 +21,7 @@ typedef const char *lack_of(unsigned system, const struct mw_device_info *info);
 
 static const struct mw_option info_options[] = {MW_DEVICE_ASKED_OPTIONS};
 
-static MW_TERMS(info_exits, {"0", "it was reported"},
+static MW_TERMS(info_exits, {"0", "the device is described"},
                 {"2", "bad input, or a device of another size"}, {"4", MW_EXIT_FAILED_TEXT});
 static const struct mw_section info_sections[] = {{"Exit status", info_exits}, {0}};
 
@@ -201,10 +201,10 @@ const struct mw_option_table mw_info_table = {
     .command = "info",
     .option = info_options,
     .count = sizeof info_options / sizeof *info_options,
-    .summary = "say what a device is",
+    .summary = "describe a device",
     .synopsis = "[OPTION]...",
-    .text = "Says what a device is: firmware and its error log, or what a model was made of, and "
-            "sizes, and which systems of `moeswitch run` it has the primitives of.",
+    .text = "Describes a device: its firmware and error log, or how its model was built; its "
+            "sizes; and for which systems of `moeswitch run` it has the primitives.",
     .section = info_sections,
 };
 

@@ -145,84 +145,84 @@ static const struct mw_option options[] = {
         "routing trace: a folder with meta.json and topk_ids.npy, topk_weights.npy or topk.npz, "
         "or one .npy or .npz file (default: a synthetic one)"),
     MW_AXES_OPTION(AT(said.axes)),
-    MW_CHOICE(
-        "model", 0, set_model, models, "NAME",
-        "experts, k and hidden size of a public model or a paper's workload, with a synthetic "
-        "trace where there is no other; options override what it says; --model list shows all"),
+    MW_CHOICE("model", 0, set_model, models, "NAME",
+              "experts, k and hidden size of a public model or of a paper's workload; the trace is "
+              "synthetic unless --trace names one; other options override these values; --model "
+              "list shows all models"),
     MW_NUMBERS("layer", 0, 0, MAX_LAYER, set_layers, "L",
                "layer of the trace, {} (default 0); not with --layers"),
     MW_NUMBERS("layers", 0, 0, MAX_LAYER, set_layers, "L,L,...",
-               "several, {} each, back to back without a reset"),
+               "several layers, {} each, one after another without a reset"),
     MW_UNSIGNED("gpus", AT(shape.gpus), MW_MIN_GPUS, MW_MAX_GPUS, "N",
-                "{} (default {default}, on USB as many as there are)"),
+                "number of GPUs, {} (default {default}; on USB: that of the device)"),
     MW_UNSIGNED("tokens-per-gpu", AT(shape.tokens_per_gpu), 1, MW_BUILT_TOKENS, "T",
-                "the first N * T tokens of the layer, {} (default {default})"),
-    MW_UNSIGNED(
-        "batches", AT(shape.batches), 2, MW_MAX_LAYERS, "B",
-        "the tokens behind those, too, in B batches, {}; then all batches once more through the "
-        "device's queue, without and with feeding the next while one runs: tokens per "
-        "second, and what that costs"),
+                "tokens of each GPU, {} (default {default}): the run takes the first N * T tokens "
+                "of the layer"),
+    MW_UNSIGNED("batches", AT(shape.batches), 2, MW_MAX_LAYERS, "B",
+                "run B batches, {}, of N * T tokens of the layer, one after another. Then run all "
+                "of them again through the device's queue, without and with feeding the next batch "
+                "while one runs. Reports tokens per second, and what feeding costs"),
     MW_UNSIGNED(
         "hidden", AT(shape.hidden), 1, MW_BUILT_HIDDEN, "H",
         "bf16 values per token, {}, a multiple of half of --flit-bytes (default {default})"),
-    MW_CHOICE(
-        "dispatch-type", AT(shape.dispatch_type), set_row_type, row_types, "TYPE",
-        "of the values on their way to the experts, {}: bf16 (default), FP8 with a scale that "
-        "the experts' coefficients include, or FP8 with an fp32 scale per 128 values; "
-        "results are bf16"),
+    MW_CHOICE("dispatch-type", AT(shape.dispatch_type), set_row_type, row_types, "TYPE",
+              "type of the values that are sent to the experts, {}: bf16 (default), FP8 with a "
+              "scale that the experts' coefficients include, FP8 with an fp32 scale per 128 "
+              "values, or FP4 with scales; results are bf16"),
     MW_CHOICE(
         "pass", AT(shape.passes), set_passes, pass_values, "PASS",
-        "{}: forward (default); the others run the backward layer, too, once with the handle of "
-        "the forward layer and once counted again. Figures are those of the backward layer with "
-        "the handle, or, with step, stack and recompute, of it and the forward layer. Backward "
-        "layers take twice --expert-cycles, for two GEMMs (dX and dW), and send gradients of gate "
-        "weights home. With stack each layer gets the results of the one before, and all then run "
-        "once more through the device's queue, forward and back, without the host in between. With "
-        "recompute each forward layer of the stack runs once more before its backward layer, which "
-        "then has its handle"),
+        "layers to run, {} (default forward). All but forward also run the backward layer, once "
+        "with the handle of the forward layer and once counted again. With backward, the figures "
+        "are those of the backward layer with the handle. With step, stack and recompute, they "
+        "include the forward layer. Backward layers take twice --expert-cycles, for two GEMMs (dX "
+        "and dW), and send gradients of gate weights home. With stack, each layer gets the results "
+        "of the previous one. All layers then run again through the device's queue, forward and "
+        "back, without the host in between. With recompute, each forward layer of the stack runs "
+        "again before its backward layer, which then uses the new handle"),
     MW_FLAG("no-gate-gradients", AT(no_gate_gradients),
-            "backward layers of --pass leave gradients of gate weights to the host, as all do with "
-            "a --dispatch-type other than bf16"),
+            "backward layers of --pass leave gradients of gate weights to the host; this is always "
+            "so if --dispatch-type is not bf16"),
     MW_CHOICE("system", 0, mw_set_systems, mw_system_values, "NAME",
               "{} (default all); or NAME,NAME,... for several, which run in that order"),
-    MW_UNSIGNED(
-        "jobs", AT(jobs), 1, MW_MAX_PLANES, "J",
-        "systems that run side by side, {}, each in a thread of its own (default {default}), or "
-        "with --planes all planes, each in a process; more than 1 on sim only"),
+    MW_UNSIGNED("jobs", AT(jobs), 1, MW_MAX_PLANES, "J",
+                "systems that run in parallel, {}, each in its own thread (default {default}); "
+                "with --planes all: planes, each in its own process; more than 1 on sim only"),
     MW_CHOICE("placement", AT(placing.by), mw_set_placement, mw_placement_values, "NAME|FILE",
-              "where experts are: {}, by which every GPU gets about as many rows, or the path of a "
-              "CSV file with the columns expert and gpu (default contiguous)"),
+              "places of the experts: {} (loads: every GPU gets about the same number of rows), or "
+              "the path of a CSV file with the columns expert and gpu (default contiguous)"),
     MW_CHOICE("expert-loads", AT(placing.loads), mw_set_expert_loads, mw_expert_load_values,
               "NAME|FILE",
-              "rows of each expert for --placement loads: of the tokens that run ({}: in the layer "
-              "or the one before it), or the path of a file of counts as EPLB takes (default "
-              "layer)"),
-    MW_UNSIGNED("replicas", AT(placing.replicas), 0, MW_MAX_EXPERTS, "R",
-                "extra places of experts on all GPUs together, {}, as SGLang's redundant experts: "
-                "of those with most rows for each place with --placement loads, else of the first; "
-                "with the experts a multiple of the GPUs, and at most one of an expert on a GPU "
-                "(default {default}, or as many as the file of --placement has)"),
+              "rows of each expert for --placement loads: {}, counted for the tokens of the run in "
+              "their layer or in the one before it, or the path of a file of counts as EPLB reads "
+              "(default layer)"),
+    MW_UNSIGNED(
+        "replicas", AT(placing.replicas), 0, MW_MAX_EXPERTS, "R",
+        "extra places of experts on all GPUs together, {}, like SGLang's redundant experts. With "
+        "--placement loads they go to the experts with most rows per place, otherwise to the first "
+        "experts. Experts and extra places together are a multiple of the GPUs, with at most one "
+        "of an expert on a GPU (default {default}, or as many as the file of --placement has)"),
     MW_CHOICE(
         "replica-choice", AT(placing.choice), mw_set_replica_choice, mw_replica_choice_values,
         "HOW",
-        "the place that a token's home picks of an expert's, {}: by a hash of token and "
-        "expert (default), the GPU that it has given fewest rows, one that gets the token anyway, "
-        "or (a bound, no mechanism) the GPU that all homes have given fewest"),
+        "how a token's home picks one of an expert's places, {}: by a hash of token and expert "
+        "(default), the GPU to which it has sent fewest rows, a GPU that gets the token in any "
+        "case, or the GPU to which all homes have sent fewest (a bound, not a mechanism)"),
     MW_FLAG("allow-padding", AT(shape.allow_padding), "accept -1 (no expert) in the trace"),
     MW_FLAG("repeat-tokens", AT(repeat_tokens),
-            "a trace with fewer tokens begins anew behind its last"),
-    MW_NUMBER("seed", AT(shape.seed), 0, UINT64_MAX, "S",
-              "of hidden values, expert coefficients, synthetic trace, {} (default {default})"),
+            "repeat a trace that has too few tokens, from its first token"),
+    MW_NUMBER(
+        "seed", AT(shape.seed), 0, UINT64_MAX, "S",
+        "seed of hidden values, expert coefficients and synthetic trace, {} (default {default})"),
     MW_CHOICE("spread", AT(shape.spread), set_spread, spreads, "near|far",
-              "expert coefficients all near 1, so that every row shows in the result (default), or "
-              "far apart, so that every order does"),
+              "expert coefficients: near 1, so that each row changes the result (default), or far "
+              "apart, so that each order of additions does"),
 
     MW_GROUP("Tensor-parallel workloads"),
     MW_UNSIGNED("rows", AT(tp.rows), MW_MIN_GPUS, MW_TP_MOST_ROWS, "M",
                 "rows of all GPUs together, {}, a multiple of the GPUs (default 64 per GPU)"),
     MW_CHOICE("shape", AT(tp.shape), mw_tp_set_shape, mw_tp_shape_values, "NAME",
-              "the times of a row beside the link's are those of a model's GEMMs and LN, with its "
-              "number of GPUs: {}"),
+              "take the times per row, relative to the link's, from the GEMMs and LN of a model, "
+              "and its number of GPUs: {}"),
     MW_NUMBER("gemm-rs-cycles", AT(tp.cycles[MW_TP_GEMM_1]), 0, MW_MAX_EXPERT_CYCLES, "C",
               "time per row of the GEMM whose rows are reduced, {}, not with --shape (default: "
               "--expert-cycles)"),
@@ -232,23 +232,21 @@ static const struct mw_option options[] = {
               "time per row of the GEMM of gathered rows, {}, not with --shape (default: "
               "--expert-cycles)"),
     MW_UNSIGNED("jitter", AT(tp.jitter), 0, MW_TP_MOST_JITTER, "P",
-                "percent of a part's time by which the seed delays it at most, {} (default "
-                "{default})"),
-    MW_UNSIGNED("start-spread", AT(tp.start), 0, MW_TP_MOST_START, "C",
-                "cycles over which the seed spreads the starts of the GPUs, {} (default "
-                "{default})"),
+                "largest random delay of a part, in percent of its time, {} (default {default})"),
+    MW_UNSIGNED(
+        "start-spread", AT(tp.start), 0, MW_TP_MOST_START, "C",
+        "cycles over which the starts of the GPUs are spread at random, {} (default {default})"),
     MW_UNSIGNED("merge-entries", AT(tp.merge_entries), 0, MW_BUILT_MERGES, "E",
                 "entries of each port's table of loads, {}; 0: each load is fetched (default "
                 "{default}, or as many as the device has)"),
     MW_FLAG("keep-answers", AT(tp.keep),
-            "each port of the switch keeps rows that were loaded, for later loads of them; with "
-            "16-byte flits"),
+            "each port of the switch keeps loaded rows for later loads; only with 16-byte flits"),
     MW_UNSIGNED("load-bytes", AT(tp.load_bytes), MW_PAYLOAD_MAX_BYTES, 2 * MW_TP_MOST_HIDDEN, "B",
                 "bytes of a load, a power of two, {}: a row is loaded in parts (default: whole "
                 "rows)"),
-    MW_FLAG("no-merge", AT(tp.no_merge), "GPUs send loads that the switch does not merge"),
+    MW_FLAG("no-merge", AT(tp.no_merge), "the switch fetches a row for each load, and merges none"),
     MW_FLAG("no-sync", AT(tp.no_sync),
-            "GPUs load tiles without waiting for each other; of ag-gemm only"),
+            "GPUs load tiles without waiting for each other; only for ag-gemm"),
 
     MW_GROUP("Synthetic trace"),
     MW_SYNTHETIC_OPTIONS(AT, , MW_BUILT_EXPERTS),
@@ -256,57 +254,58 @@ static const struct mw_option options[] = {
     MW_GROUP("Device"),
     MW_DEVICE_OPTION(AT(device), mw_set_device),
     MW_UNSIGNED("tile", AT(tile), 1, MW_MAX_TILE, "R",
-                "rows of an expert that start together, {} (default {default})"),
+                "rows of an expert that its engine starts together, {} (default {default})"),
     MW_FLAG("partial-tiles", AT(partial_tiles), "an idle engine starts its fullest open tile"),
     MW_NUMBER("expert-cycles", AT(expert_cycles), 0, MW_MAX_EXPERT_CYCLES, "C",
-              "expert's time per row, {} (default: strict link bound / (2 * rows of the busiest "
-              "engine), rounded down)"),
+              "cycles of an expert per row, {} (default: strict link bound / (2 * rows of the "
+              "busiest engine), rounded down)"),
     MW_CHOICE("flit-bytes", AT(flit_bytes), mw_set_flit_bytes, mw_flit_byte_values, "F",
-              "{} (default {default}, on USB as it is)"),
+              "bytes of a flit, {} (default {default}; on USB: those of the device)"),
     MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_FAR_MAX_LATENCY, "C",
-                "cycles, {} (default {default})"),
+                "latency of each link in cycles, {} (default {default})"),
     MW_UNSIGNED("link-cycles", AT(link_cycles), 1, 4, "C",
-                "cycles that a flit takes on a link, {} (default {default}): with 2 a GPU is twice "
+                "cycles that a flit takes on a link, {} (default {default}); with 2 a GPU is twice "
                 "as wide inside as its links"),
     MW_UNSIGNED("in-flight", AT(in_flight), 0, MW_MAX_IN_FLIGHT, "K",
                 "tokens in flight per home, {} (default {default}: no limit)"),
     MW_UNSIGNED("open-rows", AT(open_rows), 0, MW_BUILT_OPEN_ROWS, "K",
                 "open reductions per home, {} (default {default}: as many as the device has)"),
     MW_ADDS("set", AT(settings), mw_add_run_setting, mw_run_settings, "NAME=VALUE",
-            "set another limit of the device, of those below; may be said several times"),
+            "change a setting of the list below; may be given several times"),
     MW_CHOICE("costs", AT(costs), mw_set_costs, mw_cost_presets, "NAME",
-              "what software takes beside the fabric: {}; see the settings *_cycles"),
+              "cycles charged for software, such as kernel launches and barriers: {}; the settings "
+              "*_cycles change single ones"),
 
     MW_GROUP("Machine"),
-    MW_HARDWARE_OPTION(
-        AT(hardware), mw_set_hardware,
-        "simulate one plane of a real machine: GPUs, link latency and time of an expert's row "
-        "where no option gives them, and the plane's share of --hidden; reports have microseconds "
-        "and GB/s, too"),
+    MW_HARDWARE_OPTION(AT(hardware), mw_set_hardware,
+                       "simulate one plane of a real machine, with its share of --hidden. The "
+                       "machine sets GPUs, link latency and time of an expert's row where no "
+                       "option does. Reports also have microseconds and GB/s"),
     MW_CHOICE("planes", AT(all_planes), mw_set_planes, mw_plane_values, "WHICH",
-              "{} of the planes of --hardware (default one, which stands for all); all simulates "
-              "each plane in a process of its own, --jobs at once, checks every bit of every row, "
-              "and reports the slowest plane"),
+              "{} of the planes of --hardware (default one, which stands for all). all simulates "
+              "each plane in its own process, --jobs at once, checks every bit of every row, and "
+              "reports the slowest plane"),
     MW_CHOICE("gemm-type", AT(gemm), mw_set_gemm_type, mw_gemm_type_values, "TYPE",
-              "number format of the experts' GEMMs, only with --hardware, whose TFLOPS of that "
-              "format count: {} (default bf16)"),
+              "number format of the experts' GEMMs: {} (default bf16). It selects the TFLOPS of "
+              "--hardware, so it is only allowed with that"),
 
     MW_GROUP("Output"),
     MW_DATA_OPTIONS(AT(files), "everything"),
     MW_FLAG("details", AT(details),
-            "tables of the traffic, of what a GPU's own parts take, and of stalls by cause"),
+            "print tables of the traffic, of the cycles of adders, engines and memories, and of "
+            "stalls by cause"),
     MW_UNSIGNED("interval", AT(interval), 2, UINT16_MAX, "C",
-                "the ports of the switch record latencies, and their links every C cycles ({}): a "
-                "table, and all of it in --json"),
+                "ports of the switch record latencies, and the use of their links every C cycles "
+                "({}): a table, and all samples in --json"),
     MW_PATH("plot", AT(plot), "FILE",
-            "a picture of that, as SVG (default interval: by the layer's length); - is standard "
-            "output"),
+            "draw what --interval records as SVG (default interval: by the layer's length); - is "
+            "standard output"),
     MW_PATH("html", AT(html), "FILE",
-            "all of it as one page to look at, with charts of every system; - is standard output"),
+            "write everything as one HTML page, with charts of every system; - is standard output"),
     MW_PATH("timeline", AT(timeline), "FILE",
-            "what each stream and expert engine did when, and rows open at each port, for Perfetto "
-            "(a microsecond is a cycle); on sim only; - is standard output"),
-    MW_PATH("trace-fst", AT(fst), "FILE", "waves; on sim only"),
+            "write a timeline for Perfetto: instructions of each stream and expert engine, and "
+            "open rows at each port (a microsecond is a cycle); on sim only; - is standard output"),
+    MW_PATH("trace-fst", AT(fst), "FILE", "write waveforms; on sim only"),
 };
 
 static MW_TERMS(exits, {"0", "every bit is right"},
@@ -329,12 +328,11 @@ const struct mw_option_table mw_run_table = {
     .count = sizeof options / sizeof *options,
     .summary = "run MoE layers through the switch and check every bit",
     .synopsis = "[OPTION]...",
-    .text =
-        "Runs layers of a mixture-of-experts model, or a tensor-parallel workload, through the "
-        "simulated switch, checks every output bit, and prints one line per system. Of layers it "
-        "first prints what they will take: cycles by the bounds, time of all systems without that "
-        "of building a model, and memory. Above ten minutes it suggests a smaller layer with about "
-        "the same shares.",
+    .text = "Runs layers of a mixture-of-experts model, or a tensor-parallel workload, through the "
+            "simulated switch, checks every output bit, and prints one line per system. For layers "
+            "it first prints a forecast: cycles by the bounds, time of all systems without "
+            "building a model, and memory. If the forecast exceeds ten minutes, it suggests a "
+            "smaller layer with about the same shares.",
     .section = sections,
     .defaults = defaults,
     .params_bytes = sizeof(struct mw_run_params),

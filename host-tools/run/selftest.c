@@ -148,7 +148,7 @@ const struct mw_option_table mw_selftest_table = {
     .synopsis = "[OPTION]...",
     .text =
         "Lets the device test itself, moves data to all memories and back, and runs a small layer "
-        "under every system against the golden model. What was in the device is lost.",
+        "under every system against the golden model. The contents of the device are lost.",
     .section = sections,
 };
 

@@ -32,20 +32,20 @@ static int set_hardware(void *params, const char *name, const char *text, struct
 }
 
 static const struct mw_option options[] = {
-    MW_HARDWARE_OPTION(
-        0, set_hardware,
-        "simulate one plane of a real machine in every run, as moeswitch run does; the table has "
-        "microseconds and GB/s, too"),
+    MW_HARDWARE_OPTION(0, set_hardware,
+                       "simulate one plane of a real machine in every run, as moeswitch run does; "
+                       "the table also has microseconds and GB/s"),
     MW_PATH("out", AT(out), "DIR",
-            "results/ID.json of each run, results.csv (default: FILE with .sweep in place of its "
-            "extension)"),
+            "folder for results/ID.json of each run and results.csv (default: FILE with .sweep "
+            "instead of its extension)"),
     MW_UNSIGNED("jobs", AT(jobs), 1, 256, "J",
-                "runs side by side, {} (default: as many as there are processors)"),
+                "runs in parallel, {} (default: the number of processors)"),
     MW_FLAG("list", AT(list),
             "print the commands that are left to run, a line each, and run none: for GNU parallel "
             "or a Slurm array"),
-    MW_FLAG("collect", AT(collect), "run none, and write the table of what is there"),
-    MW_FLAG("plot", AT(plot), "by-OPTION.svg of the table, by gnuplot, and its script plots.gp"),
+    MW_FLAG("collect", AT(collect), "run none, and write the table of the existing results"),
+    MW_FLAG("plot", AT(plot),
+            "draw the table with gnuplot: by-OPTION.svg, and the script plots.gp"),
 };
 
 static int take_word(void *params, const char *text, struct mw_error *err)
@@ -63,7 +63,7 @@ static MW_TERMS(words, {"FILE",
                         "moeswitch plan, with \"command\": \"plan\""});
 static MW_TERMS(exits, {"0", "every bit of every run is right"},
                 {"1", "a bit, a flit count or a bound of one is wrong"},
-                {"2", "bad input, or a run that cannot be"},
+                {"2", "bad input, or a run that is not possible"},
                 {"3", "a run's device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
                 {"130", MW_EXIT_INTERRUPTED_TEXT});
 static const struct mw_section sections[] = {{"The grid", words}, {"Exit status", exits}, {0}};
@@ -76,10 +76,9 @@ const struct mw_option_table mw_sweep_table = {
     .file = "FILE",
     .summary = "run a grid of options, here or on a cluster, into one table",
     .synopsis = "FILE [OPTION]...",
-    .text = "Runs every point of a grid of options of moeswitch run or plan, each as a command of "
-            "its own, "
-            "and writes one table of all. What has been run is not run again: a sweep that was "
-            "ended goes on where it was.",
+    .text = "Runs every point of a grid of options of moeswitch run or plan, each as a separate "
+            "command, and writes one table of all. Points that have a result are not run again, so "
+            "an interrupted sweep continues where it stopped.",
     .section = sections,
     .params_bytes = sizeof(struct asked),
 };

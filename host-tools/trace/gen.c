@@ -127,21 +127,21 @@ static int write_folder(const struct asked *a, const struct mw_trace *t, struct 
 #define AT(field) offsetof(struct asked, field)
 
 static const struct mw_option options[] = {
-    MW_CHOICE(
-        "model", AT(model), mw_set_model, mw_model_names, "NAME",
-        "experts, k, hidden size and groups of a public model; options override what it says; "
-        "moeswitch run --model list shows all"),
+    MW_CHOICE("model", AT(model), mw_set_model, mw_model_names, "NAME",
+              "experts, k, hidden size and groups of a public model; other options override these "
+              "values; moeswitch run --model list shows all models"),
     MW_PATH(
         "counts", AT(counts), "FILE",
         "tokens of each expert, [layers, experts] or [experts], as .npy or as CSV with a line for "
-        "each layer: the trace has their shares, and their counts if they are --tokens times --k; "
-        "with --k or --model"),
-    MW_UNSIGNED("layers", AT(layers), 1, 10000, "L", "{} (default {default})"),
-    MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30, "T", "of each layer, {} (default {default})"),
+        "each layer: the trace has the same shares, and the same counts if they sum to --tokens "
+        "times --k; with --k or --model"),
+    MW_UNSIGNED("layers", AT(layers), 1, 10000, "L", "number of layers, {} (default {default})"),
+    MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30, "T",
+                "tokens of each layer, {} (default {default})"),
     MW_UNSIGNED("hidden", AT(hidden), 1, 1u << 24, "H",
-                "of the model, {}, for meta.json (default: not said)"),
+                "hidden size of the model, {}, for meta.json (default: none)"),
     MW_SYNTHETIC_OPTIONS(AT, how., MW_MAX_EXPERTS),
-    MW_NUMBER("seed", AT(how.seed), 0, UINT64_MAX, "S", "{} (default {default})"),
+    MW_NUMBER("seed", AT(how.seed), 0, UINT64_MAX, "S", "seed, {} (default {default})"),
 };
 
 static int take_word(void *params, const char *text, struct mw_error *err)
@@ -156,7 +156,7 @@ static int take_word(void *params, const char *text, struct mw_error *err)
 }
 
 static MW_TERMS(exits, {"0", "the trace is written"},
-                {"2", "bad input: there is no such trace, or something is in its place"},
+                {"2", "bad input: no such trace is possible, or its files already exist"},
                 {"4", MW_EXIT_FAILED_TEXT});
 static const struct mw_section sections[] = {{"Exit status", exits}, {0}};
 
@@ -175,12 +175,11 @@ const struct mw_option_table mw_gen_table = {
     .count = sizeof options / sizeof *options,
     .word = take_word,
     .file = "DIR",
-    .summary = "make a routing trace up",
+    .summary = "generate a routing trace",
     .synopsis = "DIR [OPTION]...",
-    .text = "Makes up a routing trace, or one with given counts of tokens per expert, and writes "
-            "it as a folder (topk_ids.npy, topk_weights.npy, "
-            "meta.json) for --trace of moeswitch run. The same options make the same bytes "
-            "everywhere.",
+    .text = "Generates a synthetic routing trace, or one with given counts of tokens per expert. "
+            "Writes it as a folder (topk_ids.npy, topk_weights.npy, meta.json) for --trace of "
+            "moeswitch run. The same options give the same bytes on every machine.",
     .section = sections,
     .defaults = defaults,
     .params_bytes = sizeof(struct asked),

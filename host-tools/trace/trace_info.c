@@ -209,18 +209,18 @@ static int tell(const struct asked *a, FILE *out, struct mw_error *err)
 static const struct mw_option options[] = {
     MW_AXES_OPTION(offsetof(struct asked, said.axes)),
     MW_UNSIGNED("experts", offsetof(struct asked, said.experts), 1, MW_MAX_EXPERTS, "E",
-                "of the model, for a file without a meta.json ({})"),
+                "experts of the model, for a file without a meta.json ({})"),
     MW_DATA_OPTIONS(offsetof(struct asked, files), "the same"),
 };
 
-static MW_TERMS(actions, {"info", "say what a trace holds"});
-static MW_TERMS(columns,
-                {"tokens per expert", "fewest, mean and most; max / mean of 1 is an even load"},
-                {"idle", "experts without any token"},
-                {"sigma", "of the logarithm of tokens per expert: --sigma of moeswitch run makes a "
-                          "trace like it"},
-                {"repeated", "places of the lists whose expert the token before has, too"},
-                {"empty", "places without an expert (-1)"});
+static MW_TERMS(actions, {"info", "check a trace, and show its contents"});
+static MW_TERMS(
+    columns, {"tokens per expert", "fewest, mean and most; max / mean of 1 is an even load"},
+    {"idle", "experts without any token"},
+    {"sigma",
+     "of the logarithm of tokens per expert: moeswitch run --sigma generates a similar trace"},
+    {"repeated", "places of the lists whose expert is also in the list of the previous token"},
+    {"empty", "places without an expert (-1)"});
 static MW_TERMS(exits, {"0", "the trace is well-formed"}, {"2", "bad input, or a malformed trace"},
                 {"4", MW_EXIT_FAILED_TEXT});
 static const struct mw_section sections[] = {
@@ -233,10 +233,10 @@ const struct mw_option_table mw_trace_table = {
     .word = take_word,
     .words = actions,
     .file = "DIR",
-    .summary = "say what a routing trace holds",
+    .summary = "check a routing trace, and show its contents",
     .synopsis = "info DIR [OPTION]...",
     .text =
-        "Says what a routing trace holds, and checks all of it. DIR is a folder with meta.json and "
+        "Checks all of a routing trace, and shows its contents. DIR is a folder with meta.json and "
         "topk_ids.npy, topk_weights.npy or both in topk.npz; or it is one .npy or .npz file.",
     .section = sections,
 };
