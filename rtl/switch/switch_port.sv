@@ -221,6 +221,7 @@ module switch_port #(
     ) i_ingress (
         .clk_i,
         .rst_ni(rst_in),
+        .go_i,
         .port_i,
         .epoch_i,
         .common_i,

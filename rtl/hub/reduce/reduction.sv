@@ -225,6 +225,7 @@ module reduction #(
     ) i_build (
         .clk_i,
         .rst_ni,
+        .go_i,
         .cfg_i,
         .emap_i,
         .groups_i,

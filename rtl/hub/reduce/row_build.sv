@@ -40,6 +40,7 @@ module row_build #(
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
+    input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
     input  wire bundle_pkg::emap_write_t  emap_i,
@@ -325,7 +326,8 @@ module row_build #(
             flush_q <= 1'b0;
         end else begin
             state_q <= state_d;
-            if (state_q == Wait && (can || push_can)) push_q <= push;
+            if (go_i) push_q <= 1'b0;
+            else if (state_q == Wait && (can || push_can)) push_q <= push;
             if ((row_sent && !push_q) != row_done_i)
                 open_q <= open_q + (row_done_i ? '1 : OutW'(1));
             if ((row_sent && push_q) != st_done_i)

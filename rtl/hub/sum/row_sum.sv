@@ -371,6 +371,7 @@ module row_sum #(
     ) i_up_join (
         .clk_i,
         .rst_ni,
+        .go_i,
         .choose_i(begin_pkt && !own),
         .ctx_i(row_ctx_o),
         .copy_i(lane),

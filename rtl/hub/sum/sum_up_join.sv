@@ -21,6 +21,7 @@ module sum_up_join #(
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
+    input  wire logic go_i,
 
     input  wire logic                choose_i,  // a packet
     input  wire logic [Cfg.GpuW-1:0] ctx_i,     // for
@@ -65,7 +66,8 @@ module sum_up_join #(
                 if (choose_i) chosen_q[ctx_i][copy_i] <= chosen_q[ctx_i][copy_i] + 1'b1;
                 if (packet_end) left_q[up_o.tag.dst][copy] <= left_q[up_o.tag.dst][copy] + 1'b1;
                 if (up_o.valid) open_q <= !packet_end;
-                if (packet_end) last_q <= copy;
+                if (go_i) last_q <= 1'b0;
+                else if (packet_end) last_q <= copy;
             end
             copy_q <= copy;
         end

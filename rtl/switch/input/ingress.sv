@@ -50,6 +50,7 @@ module ingress #(
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
+    input  wire logic       go_i,
     input  wire logic [Cfg.PortW-1:0] port_i,  // constant: the number of this port
     input  wire logic [1:0] epoch_i,
     input  wire common_t    common_i,
@@ -254,7 +255,8 @@ module ingress #(
             else begin
                 if (kept && take) open_q <= !flit_last;
                 link_q <= state_q == Begin && link_there && !kept && !take;
-                if (take && flit_last) turn_q <= !kept;
+                if (go_i) turn_q <= 1'b0;
+                else if (take && flit_last) turn_q <= !kept;
             end
         end
         assign flit_there = kept || (link_there && !open_q);

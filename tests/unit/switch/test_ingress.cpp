@@ -85,6 +85,7 @@ class input : public tb::model<Vingress> {
     explicit input(checker c) : check(c), me(below(N))
     {
         dut.port_i = static_cast<uint8_t>(me);
+        dut.go_i = 0;
         dut.epoch_i = rules.epoch = below(4);
         rules.max_experts = EXPERTS;
         rules.emap.assign(EXPERTS, -1);

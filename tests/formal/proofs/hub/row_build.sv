@@ -83,7 +83,7 @@ module prove_row_build #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     row_build #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .emap_i(emap), .groups_i(groups),
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .emap_i(emap), .groups_i(groups),
         .item_i(item), .items_i(items), .built_o(built), .row_done_i, .push_i(push),
         .push_done_o(push_done), .push_quiet_o(push_quiet), .st_done_i,
         .id_meta_o(meta), .id_idx_o(idx), .id_i({{10{ids_q[idx[0]][5]}}, ids_q[idx[0]]}),

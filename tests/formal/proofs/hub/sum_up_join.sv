@@ -6,7 +6,7 @@
 `default_nettype none
 
 module prove_sum_up_join (
-    input wire logic clk_i, watch_i, choose_i, ctx_i, copy_i, add_show_i, copy_show_i,
+    input wire logic clk_i, go_i, watch_i, choose_i, ctx_i, copy_i, add_show_i, copy_show_i,
     add_last_i, copy_last_i, ready_i
 );
     localparam int unsigned TurnW = 2, Inside = 3;  // packets at most
@@ -51,7 +51,7 @@ module prove_sum_up_join (
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_up_join #(.Cfg(Cfg), .up_t(up_t), .TurnW(TurnW)) i_dut (
-        .clk_i, .rst_ni(rst_n), .choose_i, .ctx_i, .copy_i, .turn_o(turn),
+        .clk_i, .rst_ni(rst_n), .go_i, .choose_i, .ctx_i, .copy_i, .turn_o(turn),
         .add_i(add), .add_ready_o(add_ready), .copy_word_i(copy), .copy_ready_o(copy_ready),
         .up_o(up), .ready_i
     );
@@ -77,6 +77,7 @@ module prove_sum_up_join (
     always_ff @(posedge clk_i) last_q <= last;
     always_comb begin
         if (!rst_n || 3'(count_q[0]) + 3'(count_q[1]) == 3'(Inside)) assume (!choose_i);
+        if (count_q != '0) assume (!go_i);  // a layer begins with nothing inside
         // a flit that is shown stays until it is taken
         for (int unsigned l = 0; l < 2; l++)
             if (shown_q[l]) assume (show[l] && last[l] == last_q[l]);
