@@ -4,17 +4,17 @@
 `default_nettype none
 
 package bundle_pkg;
-    // A write of the expert map, whose entry says where an expert lives. Every copy of the table
-    // takes each: the expert is one that the fabric has room for, and a valid entry names a GPU
-    // and a number there that exist.
+    // A write of the expert map, whose entries name the GPU of each expert and its number there.
+    // It goes to every copy of the table. The expert is inside the table, and the GPU and number of
+    // a valid entry exist.
     typedef struct packed {
         logic            we;
         logic [11:0]     addr;
         node_pkg::emap_t data;
     } emap_write_t;
 
-    // What packet_manager does with a store: it is kept and merged, or passes, behind what is kept
-    // of its line, for its GPU, or at all.
+    // What packet_manager does with a store. It keeps and merges it, or lets it pass after the
+    // kept stores of the same line, of the same GPU, or of all GPUs.
     typedef enum logic [1:0] {
         Keep,
         BehindLine,
@@ -22,8 +22,8 @@ package bundle_pkg;
         BehindAll
     } merge_e;
 
-    // What it counts: packets that came, that left, that were merged into others; entries that
-    // left full, or because of the timer.
+    // Events that packet_manager counts: packets received, sent, and merged into others; entries
+    // sent because they were full, or because of the timer.
     typedef struct packed {
         logic timer;
         logic full;
@@ -32,13 +32,14 @@ package bundle_pkg;
         logic in;
     } manager_counts_t;
 
-    // A report. What takes it counts them and keeps the first since go.
+    // An error report. Its receiver counts errors and stores the first one since go.
     typedef struct packed {
         logic            valid;
         error_pkg::err_e code;
     } error_t;
 
-    // Register bus: req stays, with the rest, until the cycle of ack; rdata and err count in that.
+    // Register bus: req and the fields with it are stable until the cycle of ack. rdata and err
+    // are valid in that cycle.
     typedef struct packed {
         logic        req;
         logic        we;
@@ -52,7 +53,7 @@ package bundle_pkg;
         logic [31:0] rdata;
     } bus_rsp_t;
 
-    // The same to the registers of one node.
+    // The same for the registers of one node.
     typedef struct packed {
         logic        req;
         logic        we;
@@ -60,8 +61,8 @@ package bundle_pkg;
         logic [31:0] wdata;
     } csr_req_t;
 
-    // The buffers of the mailbox, words of a command or a reply: what is written, and
-    // what is read, in the next cycle.
+    // Access to the buffers of the mailbox, which hold words of a command or a reply. Read data
+    // come in the next cycle.
     typedef struct packed {
         logic        we;
         logic [5:0]  waddr;
@@ -70,7 +71,7 @@ package bundle_pkg;
         logic [5:0]  raddr;
     } mail_t;
 
-    // What the registers say to the switch.
+    // Settings of the switch, from the registers.
     typedef struct packed {
         logic [7:0] throttle;  // of 256 chances, how many a start of a packet on a
                                // downlink is put off by a cycle
@@ -105,8 +106,8 @@ package bundle_pkg;
         logic [7:0] mon_word;
     } switch_ctl_t;
 
-    // log2 of the bytes between two parts of a row that are loaded one by one, and bytes of each;
-    // those of rows if they are loaded whole (parts is 0). Parts fill their stride.
+    // Stride of a part of a loaded row, as log2 of bytes, and bytes of a part. Parts fill their
+    // stride. If rows are loaded whole (parts is 0), these are stride and bytes of a row.
     function automatic logic [3:0] load_shift(input logic [3:0] row_shift, input logic [2:0] parts);
         return row_shift - 4'(parts);
     endfunction
@@ -116,15 +117,15 @@ package bundle_pkg;
         return (parts == '0) ? row_bytes : 15'd1 << load_shift(row_shift, parts);
     endfunction
 
-    // Credits that go back to a sender, one packet per bit and class;
-    // of class PART, whose they are.
+    // Credits that return to a sender, one packet per bit and class. Class PART also has the
+    // requester.
     typedef struct packed {
         logic [3:0]        cls;
         packet_pkg::port_t part;
     } credit_t;
 
-    // A counter of a stream is added to, by a FLAG of src; notified: with it src says that its rows
-    // of st before this one are here (0 without RowRanges).
+    // An event that adds to a counter of the streams, from a FLAG of src. notified: src also
+    // reports that its rows of st before this number have arrived (0 without RowRanges).
     typedef struct packed {
         logic                      valid;
         logic [4:0]                idx;
@@ -133,8 +134,8 @@ package bundle_pkg;
         logic [node_pkg::RowW-1:0] row;
     } event_t;
 
-    // What a FLAG says of rows of its source that are in memory: so many are all of a list here, or
-    // (tile) a tile's that have returned.
+    // A FLAG's report of rows of its source that are in memory: the number of rows of a list at
+    // this GPU, or (tile) of a tile that has returned.
     typedef struct packed {
         logic                         valid;
         logic                         tile;
@@ -143,27 +144,27 @@ package bundle_pkg;
         logic [15:0]                  rows;
     } source_flag_t;
 
-    // Of the rows of st of one GPU: how many come in all, and before which they
-    // are here, if it has reported.
+    // Rows of st of one GPU: their total number, and the number before which all have arrived, if
+    // the GPU has reported it.
     typedef struct packed {
         logic [node_pkg::RowW-1:0] rows;
         logic                      notified;
         logic [node_pkg::RowW-1:0] row;
     } src_rows_t;
 
-    // What comes from a port, or is for it.
+    // The source or the destination of an event, as a port.
     typedef struct packed {
         logic              valid;
         packet_pkg::port_t port;
     } port_t;
 
-    // A token of which something is reported.
+    // A report about a token.
     typedef struct packed {
         logic                        valid;
         logic [node_pkg::TokenW-1:0] token;
     } token_t;
 
-    // And bytes in memory of a slot of its own, where rows return.
+    // Bytes in memory of one of the token's slots, to which rows return.
     typedef struct packed {
         logic                        valid;
         logic [node_pkg::TokenW-1:0] token;
@@ -171,8 +172,9 @@ package bundle_pkg;
         packet_pkg::port_t           src;    // who stored them, with SourceLists
     } slot_bytes_t;
 
-    // A finished row of a token of any GPU; back: it returns to its home, to slot pos of the token,
-    // from row of local expert le; last of its tile, which has so many.
+    // A finished row of a token of any GPU. back: it returns from this row of local expert le to
+    // slot pos of the token at its home. last: it is the last of its tile, with the tile's number
+    // of rows.
     typedef struct packed {
         logic                         valid;
         logic                         back;
@@ -184,8 +186,8 @@ package bundle_pkg;
         logic [7:0]                   rows;
     } finished_t;
 
-    // The gradient of a gate weight: of a token of any GPU, and of the expert at this position of
-    // its list. dense: the token is a gathered one, home * tokens + index.
+    // The gradient of a gate weight, for a token of any GPU and the expert at this position of its
+    // list. dense: the token is a gathered one, home * tokens + index.
     typedef struct packed {
         logic                        valid;
         logic                        dense;
@@ -194,15 +196,15 @@ package bundle_pkg;
         logic [31:0]                 value;
     } gradient_t;
 
-    // A tile of rows of one GPU, its home, that have returned.
+    // A tile of rows that have returned to their home: the home, and the number of rows.
     typedef struct packed {
         logic              valid;
         packet_pkg::port_t home;
         logic [7:0]        rows;
     } tile_back_t;
 
-    // And how many rows it waits for; remote, with switch-initiated reductions: and others
-    // elsewhere, which are not counted.
+    // A token, and the number of rows for which it waits. remote, with switch-initiated
+    // reductions: other GPUs have further rows, which are not counted.
     typedef struct packed {
         logic                        valid;
         logic [node_pkg::TokenW-1:0] token;
@@ -210,10 +212,11 @@ package bundle_pkg;
         logic                        remote;
     } arm_t;
 
-    // What unit send makes of an instruction: opcode of uplink packets (local ones are ST unless
-    // DYMULTIMEM_ST or rowsp); of MULTIMEM_ST and MULTIMEM_RED target0, of the latter its type and
-    // operator; gate transfers are META packets; rows land at their address, without an allocator;
-    // each transfer has one target on the uplink; lists: and says its row, see list_rows.
+    // How unit send executes an instruction. The opcode is that of uplink packets; local packets
+    // are ST unless it is DYMULTIMEM_ST or rowsp. target0 is for MULTIMEM_ST and MULTIMEM_RED, type
+    // and operator for MULTIMEM_RED. The flags say whether gate transfers are META packets, rows
+    // land at their address without an allocator, each transfer has one target on the uplink, and
+    // (lists) the packet also names its row, see list_rows.
     typedef struct packed {
         packet_pkg::opcode_e opcode;
         logic [15:0]         group;
@@ -224,8 +227,8 @@ package bundle_pkg;
         logic                lists;
     } sends_t;
 
-    // A reduction request at its hub: what the low half of its header says. Fields sit where the
-    // same bits of a word of targets come from, as far as they can: that saves multiplexers.
+    // A reduction request at its hub: fields of the low half of its header. Where possible, a
+    // field has the same bits as in a word of targets, which saves multiplexers.
     typedef struct packed {
         logic       over;         // against the rules: an error
         logic [9:0] len_low;
@@ -241,8 +244,8 @@ package bundle_pkg;
         logic       use_r;
     } request_t;
 
-    // What row_build says of the item of unit combine: it is done, its row of the own copies was
-    // used, an expert is not mapped or the group has no member; no own row is outstanding.
+    // Status of row_build for the item of unit combine: it is done, its row of the own copies was
+    // used, an expert is not mapped or the group has no member, no own row is outstanding.
     typedef struct packed {
         logic done;
         logic copied;
@@ -250,7 +253,7 @@ package bundle_pkg;
         logic quiet;
     } built_t;
 
-    // A term's address is written, in a cycle in which no flit arrives.
+    // A write of a term's address, in a cycle in which no flit arrives.
     typedef struct packed {
         logic       we;
         logic [3:0] idx;
@@ -262,15 +265,14 @@ package bundle_pkg;
         logic [3:0] idx;
     } term_req_t;
 
-    // A counter of a port of the switch that is read: its upper part and its
-    // lower one, see port_counters.
+    // The counter of a switch port that is read, as upper and lower part, see port_counters.
     typedef struct packed {
         logic [26:0] high;
         logic [9:0]  low;
     } counter_t;
 
-    // A look-up at the allocator: with alloc a row is given where there is none; start: the table
-    // may be read for it; retry: it was looked up before.
+    // A look-up at the allocator. alloc: assign a row if there is none. start: the look-up may
+    // read the table. retry: it was looked up before.
     typedef struct packed {
         logic                         valid;
         logic                         alloc;
@@ -280,7 +282,7 @@ package bundle_pkg;
         logic [node_pkg::TokenW-1:0]  token;
     } alloc_req_t;
 
-    // miss: repeat the request when the miss under way has ended.
+    // miss: repeat the request after the miss in flight has ended.
     typedef struct packed {
         logic                      valid;
         logic                      miss;
@@ -288,7 +290,8 @@ package bundle_pkg;
         logic [node_pkg::RowW-1:0] row;
     } alloc_rsp_t;
 
-    // Bytes of a row have landed in memory: of expert le, for a token of position pos in its list.
+    // Bytes of a row that have landed in memory. The row is of local expert le, at position pos of
+    // the token's list.
     typedef struct packed {
         logic                         valid;
         logic [node_pkg::ExpertW-1:0] le;
@@ -298,8 +301,8 @@ package bundle_pkg;
         logic [7:0]                   bytes;
     } landed_t;
 
-    // A word of a COUNTS packet: kind 0, rows for an own expert idx; 1, copies
-    // from GPU src to GPU idx.
+    // A word of a COUNTS packet. kind 0: rows for own expert idx. kind 1: copies from GPU src to
+    // GPU idx.
     typedef struct packed {
         logic valid;
         logic kind;
@@ -311,8 +314,8 @@ package bundle_pkg;
         logic last;  // of its packet; behind count_once, of what src reports
     } count_t;
 
-    // What streams wait for: a FLAG and an EVENT by the numbers of their counters, COUNTS, a
-    // complete row, a token, an acknowledgement; level: all rows are done.
+    // Events for which streams wait: a FLAG and an EVENT with the numbers of their counters,
+    // COUNTS, a complete row, a token, an acknowledgement. level: all rows are done.
     typedef struct packed {
         logic                               flag_valid;
         logic [$clog2(isa_pkg::Events)-1:0] flag_idx;
@@ -325,7 +328,7 @@ package bundle_pkg;
         logic                               rows_done;
     } events_t;
 
-    // Of the rows of an expert: complete, and expected.
+    // Rows of an expert: the number of complete and of expected rows.
     typedef struct packed {
         logic [node_pkg::RowW-1:0] complete;
         logic [node_pkg::RowW-1:0] expected;
@@ -333,8 +336,8 @@ package bundle_pkg;
                                               // with source_lists
     } stat_t;
 
-    // A row that the engine puts on the list of an expert itself; last, without valid: it has named
-    // all; more: it begins to name others.
+    // A row that the engine itself puts on the list of an expert. last, without valid: the list is
+    // complete. more: the engine begins to add further rows.
     typedef struct packed {
         logic                         valid;
         logic                         last;
@@ -343,7 +346,7 @@ package bundle_pkg;
         logic [node_pkg::RowW-1:0]    row;
     } push_t;
 
-    // A row of an expert that is complete, and what the list of such rows answers, in order.
+    // A complete row of an expert; and the answer of the list of such rows, in order.
     typedef struct packed {
         logic                         valid;
         logic [node_pkg::ExpertW-1:0] le;
@@ -357,7 +360,7 @@ package bundle_pkg;
         logic [3:0]                  pos;
     } list_rsp_t;
 
-    // What a node counts cycle by cycle, see expert_engine, gpu_mem, allocator, tx.
+    // Events that a node counts in each cycle, see expert_engine, gpu_mem, allocator, tx.
     typedef struct packed {
         logic tile;
         logic retire;    // an instruction of the expert engine

@@ -7,9 +7,9 @@
 // With 32 Events the counters from 16 on are a memory of their own, so that all restart in 16
 // cycles.
 // Back-pressure: A pulse counts at once. EVENT packets may come in every cycle. FLAG and COUNTS
-// packets, never two in one cycle, use the cycles between, and wait in a ring of 15. While the ring
-// is full, and in the 16 cycles after go in which counters restart (ready_o low), EVENTs wait
-// (ev_ready_o). A full ring therefore loses one entry per cycle and drops none. In those 16 cycles
+// packets, never two in one cycle, use the other cycles, and wait in a ring of 15. EVENTs wait
+// (ev_ready_o) while the ring is full, and in the 16 cycles after go in which counters restart
+// (ready_o low). A full ring therefore loses one entry per cycle and drops none. In those 16 cycles
 // the link brings at most eight entries. ACKs come last, at most one in a cycle without EVENT, and
 // fewer wait than fill their counter.
 `default_nettype none

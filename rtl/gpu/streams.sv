@@ -15,14 +15,16 @@
 // EVENT waits (ev_ready_o), and holds only its credit.
 // Latency: An instruction costs about 6 cycles besides its run time. A waiting stream is polled
 // every fourth cycle.
-// Errors: ERR_INSTR, and the stream stops: an unknown instruction; flag with flags.2 in a layer
-// without source_lists; st.rowsp with flags.0 or .1 in a layer with source_lists; rows that return
-// in a layer without row_returns (expert with flags.1); expert.rows that reports rows in a layer
-// without tile_reductions (flags 7); in a layer without merge_loads sync, ld.cais and expert.rows
-// of loaded rows (flags 3); gradients (flags.3 of expert and expert.rows) without GateGradients or
-// of rows of one-byte elements; sum.st or gathered tokens of sum in a layer
-// with row_returns; a wait that no counter can end; a delay of 2^31 cycles or more, also after a
-// wait (without Delay: any); a 64th instruction that is not I_END.
+// Errors: INSTR, and the stream stops, for:
+// - an unknown instruction, and a 64th one that is not I_END,
+// - without source_lists: flag with flags.2; with it: st.rowsp with flags.0 or flags.1,
+// - without row_returns: expert with flags.1; with it: sum.st, and sum of gathered tokens,
+// - without tile_reductions: expert.rows that reports rows (flags 7),
+// - without merge_loads: sync, ld.cais and expert.rows of loaded rows (flags 3),
+// - without GateGradients, or if elements have one byte: gradients (flags.3 of expert and
+//   expert.rows),
+// - a wait that no counter can end,
+// - a delay of 2^31 cycles or more, also after a wait; without Delay any delay.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

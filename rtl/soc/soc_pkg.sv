@@ -20,9 +20,9 @@ package soc_pkg;
         logic [31:0] wdata;
     } words_t;
 
-    // The host link, as the SoC sees it. unheard: the link was reset while it carried out the
-    // request that it still carries out. error is a pulse, status is that of the error.
-    // waiting: another frame is here.
+    // State of the host link for the SoC. unheard: the link was reset while it executed a request,
+    // and it still executes that request. error is a pulse, with status. waiting: another frame has
+    // arrived.
     typedef struct packed {
         logic       unheard;
         logic       in_step;
@@ -31,9 +31,9 @@ package soc_pkg;
         logic [7:0] status;
     } link_t;
 
-    // To the UART: clocks of a bit, less 1, a character that is sent, one that was received is
-    // taken; and back: places in the sending queue, at most 255, and the character that was
-    // received.
+    // To the UART: clocks of a bit, less 1; a character to send; take: the received character is
+    // taken. From the UART: free places in the sending queue, at most 255, and the received
+    // character.
     typedef struct packed {
         logic [15:0] divisor;
         logic        send;

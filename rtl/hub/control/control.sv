@@ -22,10 +22,13 @@
 // - ctrl_packets sends ACKs, signals of the expert engine, and events.
 // Order: COUNTS, FLAG and FENCE are in the store class, after everything that tx took before.
 // Back-pressure: ready, which does not depend on the port's own valid.
-// Errors: Nothing is sent, and the instruction retires: an instruction of another unit (INSTR), an
-// event counter that packets do not count (BOUNDS), tokens of 2^token_shift or more (BOUNDS), a
-// count of rows of fewer or more tokens than the layer has (BOUNDS), sync of rows that are not
-// loaded (BOUNDS). An impossible copy count (BOUNDS) is not added.
+// Errors: A wrong instruction sends nothing and retires: INSTR for one of another unit, otherwise
+// BOUNDS:
+// - an event counter that packets do not count,
+// - tokens of 2^token_shift or more,
+// - a count of rows of fewer or more tokens than the layer has,
+// - sync of rows that are not loaded.
+// An impossible copy count (BOUNDS) is not added.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

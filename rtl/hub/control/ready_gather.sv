@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Gathers lanes of READY packets: rows of other GPUs' tokens that the expert engine has finished
-// (far_*; with tile reductions of own ones, too), and own tokens whose own experts have all
-// finished (own_*, from the token tracker).
+// Gathers lanes of READY packets. far_*: rows of other GPUs' tokens that the expert engine has
+// finished, with tile reductions also rows of own tokens. own_*: own tokens whose own experts have
+// all finished, from the token tracker.
 //
 // Order: The order of lanes of each source.
 // Back-pressure: One lane per cycle, own_ first. ready depends on registers and on own_valid_i.
-// Latency: A packet is offered when it has three lanes, or when no lane came for 16 cycles, so its
-// first lane waits for 32 at most. Lanes that come before it is taken join it, up to three. far_
-// waits for one lane of the token tracker, which has at most one in two cycles. Both wait only for
-// the uplink's CTRL credit.
+// Latency: A packet is offered when it has three lanes, or when no lane came for 16 cycles. So its
+// first lane waits for at most 32 cycles. Later lanes still join an offered packet, up to three.
+// far_ waits for one lane of the token tracker, which has at most one in two cycles. Otherwise both
+// wait only for the uplink's CTRL credit.
 `default_nettype none
 `include "assert.svh"
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The order in which dymultimem.st takes own tokens: tokens for hot GPUs, the Hot GPUs that get
-// most copies, are spread evenly.
+// The order in which dymultimem.st sends own tokens. It spreads the tokens for hot GPUs evenly.
+// These are the Hot GPUs that get most copies.
 //
-// Function: `order` (unit control) reads the routing table and puts each token of its range into
-// the list of its class, the set of hot GPUs that hold one of its experts (sort_i, the range; then
-// tok_i, token by token; sorted_i with or after the last). Unit send starts a range in this order
-// (begin_i) and takes token by token (pick_o, take_i). Until lists of the same range are complete,
-// it gets tokens in the order of their numbers. From then on it gets the next one of the class that
-// order_choice names. Tokens that it has taken by then are at the front of their lists and are
-// dropped first, once while others are taken, and once while none is.
+// Function: `order` (unit control) reads the routing table, and puts each token of its range into
+// the list of its class. The class is the set of hot GPUs that hold one of its experts. sort_i
+// starts a range, tok_i brings token by token, and sorted_i comes with or after the last one. Unit
+// send starts a range in this order (begin_i) and takes token by token (pick_o, take_i). Until
+// lists of the same range are complete, it gets tokens in the order of their numbers. From then on
+// it gets the next one of the class that order_choice names. Tokens that it has taken by then are
+// at the front of their lists and are dropped first, once while others are taken, and once while
+// none is.
 // Ports: Lists count from the cycle after sorted_i. pick_o.valid may fall without take_i. Lists
 // serve one begin_i. A sort_i while they are used makes none. go_i clears lists and ranges.
 // Order: Each token of the range is issued once, whatever `order` does: without lists of this

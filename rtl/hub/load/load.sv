@@ -2,25 +2,25 @@
 //
 // Unit load: loads rows of all homes through the switch (ld.cais).
 //
-// Function: The range [a, a + b) of indices of every home is cut into tiles of imm rows. Tiles are
-// taken in order of their first index, and of each index home 0, 1, ... N - 1. With SYNC (imm not
-// 0) each is reported to the switch (report_*), whose GRANT (grant_*) says that all GPUs have
-// reported it. The rows of a granted tile of another home become lanes of LD packets (ld_*). Own
-// rows go to load_serve of this hub (own_*), which copies them. Without SYNC tiles of one row are
-// granted at once. With load_parts each part of a row has a lane of its own, and so has each part
-// of an own row. A lane is open until its row is complete in memory (landed_i). An own tile waits
-// until offered_i is beyond its rows.
-// Order: Tiles are reported in the order above, the same at all GPUs. Lanes follow in the order of
-// GRANTs, own rows beside them.
-// Back-pressure: At most Cfg.OpenSyncs tiles are reported and not begun, so a GRANT has its place.
-// At most Cfg.OpenLoads lanes of other homes are open, which includes all parts of the oldest row.
-// Lanes wait for the uplink's CTRL credit, own rows for load_serve.
-// Latency: Lanes are gathered as those of READYs, see ready_gather. The instruction retires when
-// all of its rows are in memory. With flags.1 it retires in the cycle behind its start, and the
-// unit is ready for the next one when all rows are in memory.
-// Errors: BOUNDS, and nothing is loaded: indices beyond 2^token_shift or below load_first, tiles of
-// more than 255 rows, numbers of parts beyond 2^LoadIndexW, rows of more parts than OpenLoads.
-// COUNT: a GRANT of a tile that is not reported or not in the range names no row.
+// Function: The unit cuts the range [a, a + b) of indices of every home into tiles of imm rows. It
+// processes tiles by their first index, and tiles with the same first index by home. With SYNC (imm
+// is not 0) it reports each tile to the switch (report_*). The GRANT of a tile (grant_*) means that
+// all GPUs have reported it. The rows of a granted tile of another home become lanes of LD packets
+// (ld_*). Own rows go to load_serve of this hub (own_*), which copies them. Without SYNC, tiles
+// have one row and are granted at once. An own tile waits until offered_i is beyond its rows. With
+// load_parts, each part of a row has a lane of its own. A lane is open until its row is complete in
+// memory (landed_i).
+// Order: All GPUs report tiles in the same order, stated above. Lanes follow in the order of
+// GRANTs, own rows concurrently.
+// Back-pressure: At most Cfg.OpenSyncs tiles are reported and have rows left, so a GRANT always
+// has a place. At most Cfg.OpenLoads lanes of other homes are open, which includes all parts of the
+// oldest row. Lanes wait for a CTRL credit of the uplink, own rows for load_serve.
+// Latency: Lanes are gathered like those of READYs, see ready_gather. The instruction retires when
+// all its rows are in memory. With flags.1 it retires in the cycle after its start, but the unit
+// accepts the next instruction only when all rows are in memory.
+// Errors: BOUNDS for indices beyond 2^token_shift or below load_first, tiles of more than 255
+// rows, numbers of parts beyond 2^LoadIndexW, and rows of more parts than OpenLoads. Nothing is
+// then loaded. COUNT for a GRANT of a tile that is not reported or not in the range. It is ignored.
 `default_nettype none
 `include "assert.svh"
 
@@ -130,7 +130,7 @@ module load #(
     logic [SyncW-1:0] used_q, reported_q;  // tiles that have a place; of them those not granted
     logic far_done, own_done, push, granted;
 
-    // A tile may reach beyond all indices, and have more rows than there are.
+    // A tile may end beyond the largest index, so the sum needs more bits than an index.
     assign tile_end = (tile_q == '0) ? index_q + 1'b1
                       : (SumW'(index_q) + SumW'(tile_q) < SumW'(end_q))
                       ? index_q + (IndexW+1)'(tile_q) : end_q;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Rows of this GPU that are loaded, as transfers for unit send: those of FETCH packets, and own
-// ones of unit load.
+// Turns loads of this GPU's rows into transfers for unit send: FETCH packets of other GPUs, and
+// own rows of unit load.
 //
-// Function: Row index lies at load_base + (index << row_shift). Its LD_RESP packets have the ref of
-// its FETCH, and the address index << row_shift. An own row goes to the local stream. A row that is
-// not inside memory leaves poisoned, in as many packets. With load_parts each part of a row is one
-// of these rows, with the number and the stride of a part.
-// Order: FETCHs as they come, and own rows as they come. The two alternate.
-// Back-pressure: There is a place for each row that others may load at a time (Cfg.LoadPlaces), so
-// a FETCH waits for nothing else. Without a place none is taken (room_o). xfer_take_i, and own rows
-// by ready.
-// Latency: A transfer is offered two cycles behind its FETCH, where the queue is in block RAM
-// three. An own row waits for one transfer, and a FETCH for those before it, each with one own row.
+// Function: The row with number index lies at load_base + (index << row_shift). Its LD_RESP
+// packets carry the ref of its FETCH and the address index << row_shift. An own row goes to the
+// local stream. If a row is not inside memory, its packets are poisoned, and their number is the
+// same. With load_parts the module handles each part as a row, with the number and the stride of a
+// part.
+// Order: FETCHs in order of arrival, own rows in order of arrival, in turns.
+// Back-pressure: The queue has a place for each row that other GPUs may load at a time
+// (Cfg.LoadPlaces), so an expected FETCH is always accepted. If the queue is full, room_o is low.
+// Transfers wait for xfer_take_i, own rows for own_ready_o.
+// Latency: A transfer is offered two cycles after its FETCH, or three if the queue is in block
+// RAM. An own row waits for one transfer. A FETCH waits for all earlier ones, and for one own row
+// per FETCH.
 `default_nettype none
 `include "assert.svh"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A queue of tiles of rows that may be loaded, which leave row by row, or part by part.
+// A queue of granted tiles, which outputs their rows, or parts of rows, one by one.
 //
-// Function: A tile begins with row index of a home. It has tile_i rows, or those below end_i. Each
-// row leaves as parts 0 to last_part_i, whose numbers are index << parts_i | part.
-// Order: Tiles as they come, rows by index, parts in order.
-// Back-pressure: Rows by row_take_i. The queue has Cfg.OpenSyncs places, and its user counts them:
-// a place is free when the last row of its tile has left (done_o).
-// Latency: A row in each cycle, the first in the cycle behind its tile.
+// Function: A tile begins with row index_i of home_i. It has tile_i rows, or fewer if it would
+// pass end_i. Each row leaves as parts 0 to last_part_i, whose numbers are index << parts_i | part.
+// Order: Tiles in order of arrival, rows by index, parts in order.
+// Back-pressure: Rows wait for row_take_i. The queue has Cfg.OpenSyncs places, and its user counts
+// them: a place becomes free when the last row of its tile leaves (done_o).
+// Latency: One row per cycle, the first in the cycle after its tile was pushed.
 `default_nettype none
 `include "assert.svh"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Passes what every source counts once per layer: its rows (COUNTS of rows, whole or in two
-// halves), its copies (COUNTS of copies, whole or in parts), or, with source_lists, each of its
-// lists (FLAG LIST).
+// Passes counts that each source may send once per layer: of its rows (COUNTS of rows, whole or in
+// two halves), of its copies (COUNTS of copies, whole or in parts), and with source_lists of each
+// list (FLAG LIST).
 //
 // Ports: A packet passes word by word (cnt_o) in its cycle. cnt_o.last marks the word that
 // completes what its source counts. rows_here_o: the rows of every source, or every list, are

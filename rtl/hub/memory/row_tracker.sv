@@ -20,10 +20,10 @@
 // Back-pressure: push_ready_o only.
 // Latency: stat_*: one expert per cycle, answer in the next cycle. list_*: one row per cycle,
 // answer in the next cycle.
-// Errors: COUNT: a row gets more bytes than it has (it is complete, once); a source reports
-// another number for a list than is present; a row comes after that report, or, with a handle, is
-// more than are expected: it is not listed.
-// BOUNDS: rows beyond the expert's, and counts that no number holds.
+// Errors: COUNT for a row that gets more bytes than it has (it is complete once), for a source that
+// reports another length of a list than is present, and for a row after that report, or with a
+// handle, beyond the expected rows. Such a row is not listed. BOUNDS for rows beyond the expert's,
+// and for counts that no number holds.
 `default_nettype none
 `include "assert.svh"
 

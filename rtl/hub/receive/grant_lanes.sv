@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Rows that GRANT packets name: a place for every row that may be granted, and one lane at a time
-// for the token tracker (own tokens), for grant_lists (other GPUs'), or for unit load.
+// Queue of the rows that GRANT packets name, with a place for every row that may be granted. It
+// outputs one lane at a time, to the token tracker (own tokens), to grant_lists (other GPUs'
+// tokens), or to unit load.
 //
-// Function: A packet's lanes are those from the first one on. Lane i waits in queue i, with room
-// for as many packets as can hold Places lanes, of which the oldest may have lost all but its last.
-// Places (Cfg.GrantRows) is the number of rows whose lanes may be here at once. A row of another
-// home stays open until this hub has sent its partial sum, so there are at most OpenRows of each.
-// An own row may close earlier. Its result then waits at the switch, in this hub's queue of
-// results, or behind that (sum_result), since only the own row takes it. In layers with merge_loads
-// a row from load_first on is a granted tile of unit load, of which OpenSyncs may be here.
-// Order: As they come.
+// Function: A packet's lanes are those from the first one on. Lane i waits in queue i. The queue
+// has room for as many packets as can hold Places lanes, where the oldest packet may have only its
+// last lane left. Places (Cfg.GrantRows) is the number of rows whose lanes may be here at once. A
+// row of another home stays open until this hub has sent its partial sum, so there are at most
+// OpenRows of each. An own row may close earlier. Its result then waits at the switch, in this
+// hub's queue of results, or behind that (sum_result), since only the own row takes it. In layers
+// with merge_loads a row from load_first on is a granted tile of unit load, of which OpenSyncs may
+// be here.
+// Order: In order of arrival.
 // Back-pressure: None for packets while at most Places lanes are inside. Otherwise a packet is not
 // taken (room_o). A lane waits for those before it, and with them only for memory and the token
 // tracker.

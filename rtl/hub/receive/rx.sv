@@ -16,20 +16,20 @@
 //          data, last and err of st_o
 //
 // Order: Kept inside each class.
-// Back-pressure: None to the link, as credits bound its packets. A CTRL credit returns when the
-// word leaves the queue, a STORE credit when rx_store frees the slot, a PART credit when the packet
-// has left.
+// Back-pressure: None to the link, because credits bound its packets. A CTRL credit returns when
+// the word leaves the queue, a STORE credit when rx_store frees the slot, a PART credit when the
+// packet has left.
 // Latency: A CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each plus the time
 // of the token tracker and the event counters.
 // Errors: A packet beyond its credit is dropped and reported (CREDIT). A CTRL packet of another
 // epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does not
 // exist (BOUNDS) only returns its credit. REQ and PART packets of another epoch, or with an opcode
-// of another class, keep their place, poisoned, as their receiver waits for an answer. rx_store
-// checks STORE packets. SIGNAL is an unknown opcode where rows return, and with switch-initiated
-// reductions, as is a request there. A wrong GRANT (EPOCH; LENGTH: with a size, damaged, or its
-// lanes not from the first one on) names no row. Each row is checked by grant_lanes. A wrong FETCH
-// is dropped: EPOCH and LENGTH as of a GRANT, OPCODE in layers without merge_loads, BOUNDS: an
-// index that is not of a row that is loaded, WINDOW: load_serve has no place.
+// of another class, are poisoned but keep their place, because their receiver waits for an answer.
+// rx_store checks STORE packets. SIGNAL is an unknown opcode in layers with row_returns, and in
+// layers with switch-initiated reductions. So is a request in the latter. A wrong GRANT names no
+// row: EPOCH, or LENGTH if it has a size, is damaged, or has a lane after an empty one. grant_lanes
+// checks each row. A wrong FETCH is dropped: EPOCH and LENGTH as for a GRANT, OPCODE in layers
+// without merge_loads, BOUNDS if its index is not a loaded row, WINDOW if load_serve has no place.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -123,11 +123,12 @@ module rx #(
     end
 
     // Flits of a packet arrive in consecutive cycles, so one beat counter serves all classes.
-    // The low half of the header holds epoch and poison.
+    // Epoch and poison are in the low half of the header.
     assign header = (Cfg.HeadFlits == 1) ? header_t'(rx_i.data)
                     : header_t'({rx_i.data[63:0], rx_i.data[63:0]});
     assign bad_epoch = header.epoch != cfg_i.epoch;
-    // Partial sums come added up. The switch or a hub requests rows, as the layer says.
+    // Partial sums arrive as results of the switch. The setting of the layer decides whether the
+    // switch or a hub requests rows.
     assign op = attributes_of(header.opcode, Cfg.MergeLoads && cfg_i.merge_loads);
     assign alien = op.receiver != UNIT_HUB
                    || (is_part ? op.cls != CLS_PART
@@ -152,7 +153,7 @@ module rx #(
     // ---- PART ----
     logic res_full_q, res_lost;
 
-    // A packet without room is dropped whole; the credits keep that from happening.
+    // A packet without room is dropped whole. Credits prevent this.
     assign res_lost = is_part && (first ? !res_room_i : res_full_q);
     assign res_push_o = is_part && !res_lost;
 
@@ -250,7 +251,7 @@ module rx #(
         logic upper, whole, is_fetch, fetch_good, beyond;  // upper: the high half is here
         lane_t [Lanes-1:0] lanes;
 
-        // The low half is good; of the flit it is the high one's turn.
+        // The low half was good, and the high half arrives now.
         assign low_good = first ? !bad_epoch && !alien && !sized : low_good_q;
         assign lanes = (LaneBits * Lanes)'({header.target0, header.addr});
         assign upper = (Cfg.HeadFlits == 1) ? first : second_q;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Arrival of store packets: takes the flits of the link and of the local stream apart into packet
-// slots.
+// Arrival of store packets: parses the flits of the link and of the local stream, and writes
+// packets to slots.
 //
 // Function: Slots 0 .. RxStorePkts-1 belong to the link, the next LocPkts to the local stream.
-// Payload flits go to a RAM of each source at {slot of the source, flit} (pay_*, with the arriving
-// flit). The header is checked, reduced to the required fields, and kept in LUT RAM with the
-// targets. hd_* reads it by slot.
+// Payload flits go to the RAM of their source at {slot of the source, flit} (pay_*, with the
+// arriving flit). The header is checked, reduced to the required fields, and kept in LUT RAM with
+// the targets. hd_* reads it by slot.
 // Ports: A packet appears at pkt_* when it is complete, with its number of payload flits, and with
 // pkt_bad if it ended at the wrong place.
 // Order: Packets appear in the order in which they end, which keeps the order of each source.
-// Back-pressure: None to the link, which owns a slot for every credit. The local stream waits while
-// the link uses the header RAM or ends a packet. It therefore runs at 8 of 9 cycles while the link
-// is full, as a GPU's own copies must not delay its uplink.
+// Back-pressure: None to the link, which has a slot for every credit. The local stream waits while
+// the link uses the header RAM or ends a packet. It still runs in 8 of 9 cycles while the link is
+// full, because a GPU's own copies must not delay its uplink.
 // Latency: A local header waits for the link's header and targets.
 // Errors: A packet of the link beyond its credits is dropped (CREDIT).
 `default_nettype none

@@ -3,8 +3,8 @@
 // Finds where a store's payload lies, from its header. Combinational, between the header memory and
 // rx_resolve's first register.
 //
-// Function: An address of a row is {token, byte inside the row}, split at row_shift. Others are
-// addresses of memory. Only one comparison with the end remains for rx_resolve.
+// Function: The address of a row is {token, byte inside the row}, split at row_shift. Other
+// addresses are memory addresses. Only one comparison with the end remains for rx_resolve.
 `default_nettype none
 
 module rx_extent #(
@@ -31,7 +31,7 @@ module rx_extent #(
         $error("rx_extent: a FLAG tells more rows than an address has bits");
     end
 
-    // Shifts by numbers of the configuration are multiplications by a power of two: a multiplier
+    // A shift by a configured number is a multiplication by a power of two, because a multiplier
     // costs less than a shifter.
     // of a row's stride, which memory holds
     localparam int unsigned MaxShift = (Cfg.MemBytesLog2 < 15) ? Cfg.MemBytesLog2 : 15;

@@ -2,17 +2,16 @@
 //
 // Read-modify-write of red packets, before a write port of memory.
 //
-// Function: Flits of a write worker pass. Those of a red are read, reduced with the memory's
-// contents by the reduction lanes, and written with their byte enables. Elements of 8 and
-// 16 bits are rounded in memory after every step.
-// Order: Flits of reds change memory in the order of arrival, each as one step: nothing of a red is
-// read while an earlier one of the same flit address is inside. A flit that passes may overtake
-// them.
-// Back-pressure: in_ready_o. The read port by rd_ready_i, with answers in order at any later time
-// (there is room for them). The write port by wr_ready_i.
-// Latency: A flit waits for another one at its address: a read and a write of memory and the lane's
-// fp_pkg::FpAddLatency + 4 cycles. With different addresses, one flit per cycle while memory
-// answers within Depth - 10 cycles.
+// Function: Flits of a write worker pass through. For a flit of a red, the module reads the
+// memory, reduces it with the flit in the reduction lanes, and writes the result with the flit's
+// byte enables. Every step rounds elements of 8 and 16 bits, because memory holds no wider ones.
+// Order: Flits of reds change memory atomically, in the order of arrival: a flit is not read while
+// an earlier one with the same address is inside. Other flits may overtake flits of reds.
+// Back-pressure: in_ready_o. The read port waits for rd_ready_i. Its answers come in order at any
+// later time, and have room. The write port waits for wr_ready_i.
+// Latency: A flit waits for an earlier flit with its address, which takes a read and a write of
+// memory and fp_pkg::FpAddLatency + 4 cycles of the lane. With different addresses, the rate is one
+// flit per cycle while memory answers within Depth - 10 cycles.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -48,8 +47,8 @@ module rx_red #(
         $error("rx_red: Depth must be a power of two");
     end
 
-    // A ring of flits: requested at in_q, taken into the lanes at op_q, finished
-    // at res_q, written at out_q.
+    // A ring of flits. A flit is requested at in_q, enters the lanes at op_q, is finished at
+    // res_q, and is written at out_q.
     logic [PtrW-1:0] in_q, op_q, res_q, out_q;
     logic [Depth-1:0] inside_q;
     logic [Depth-1:0][Cfg.AddrW-1:0] addr_q;
@@ -69,7 +68,7 @@ module rx_red #(
     assign take = rd_o.valid && rd_ready_i;
     assign busy_o = inside_q != '0;
 
-    // What memory was offered stays until it has been taken.
+    // An offer to memory is stable until it is taken.
     logic emit_q, full_q;  // full_q: every flit inside is finished
 
     assign res_valid = out_q != res_q || (inside_q[out_q] && full_q);

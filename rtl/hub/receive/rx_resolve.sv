@@ -2,12 +2,12 @@
 //
 // Turns complete store packets into jobs for the write workers: one job per target.
 //
-// Function: Three steps, each with a register. fetch reads header and target of the next packet (or
-// of a parked one) and derives token and bytes (rx_extent). check compares these with the limits
-// and sends the look-up to the allocator. place adds the row to the address and queues the job. A
-// packet without targets has those of its source's open row (row_lists). With switch-initiated
-// reductions list_keep writes those of other GPUs' rows to memory, and a packet that opens a row
-// waits for a place there.
+// Function: Three steps, each with a register. fetch reads header and target of the next packet,
+// or of a parked target, and derives token and bytes (rx_extent). check compares these with the
+// limits and sends the look-up to the allocator. place adds the row to the address and queues the
+// job. A packet without targets uses those of its source's open row (row_lists). With
+// switch-initiated reductions, list_keep writes the targets of other GPUs' rows to memory, and a
+// packet that opens a row waits for a place in list_keep.
 //
 // A target whose look-up misses is parked as {slot, target}, and the following targets continue.
 // The allocator announces every miss that has returned (al_fill_i). Each parked target is then
@@ -17,8 +17,8 @@
 // Order: A packet's targets in order, except parked ones. FLAG and FENCE are fetched only when all
 // earlier packets are done (busy_i covers those that have left this module). They therefore act
 // when every earlier store is in memory.
-// Back-pressure: Packets wait. Every target makes a job, an empty one (null) for an error, a FLAG
-// or a FENCE, because the workers count the slot's targets.
+// Back-pressure: Packets wait in their slots. Every target becomes a job, because the workers
+// count the slot's targets. An error, a FLAG or a FENCE becomes an empty job (null).
 // Latency: A look-up takes two cycles, so a packet of t targets takes 2 t cycles. A target waits
 // for one pass over all parked targets (two cycles each), and for room in the job queue, which the
 // workers free without this module.
@@ -171,13 +171,13 @@ module rx_resolve #(
     assign from_park = todo_q != '0;
     assign hd_slot_o = from_park ? park_slot : pkt_slot_i;
     assign hd_tgt_o = from_park ? park_idx : idx_q;
-    // A dynamic store that says where it lands: each target makes the job of a plain one.
+    // A dynamic store with an explicit address: each target becomes the job of a plain store.
     assign flat = !hd_i.bad && hd_i.op == OP_DYMULTIMEM_ST && hd_i.stage == STAGE_FLAT;
     assign ordered = !hd_i.bad && !pkt_bad_i && arrived.ordered;
     assign drained = !s0_valid_q && !s1_valid_q && park_level == '0 && !job_left && !busy_i;
     assign start_slot_o = pkt_slot_i;
     assign start_cnt_o = pkt_bad_i ? 5'd1 : cnt;
-    // Room to park what is fetched: up to two targets are between here and there.
+    // Room to park every target that is fetched: up to two are between fetch and the parked queue.
     assign fetch_new = pkt_valid_i && !from_park && park_level < ParkW'(Parked - 2)
                        && (!ordered || drained) && (!s0_valid_q || s0_go) && !keep_wait;
     assign start_valid_o = fetch_new && idx_q == '0;
@@ -378,7 +378,7 @@ module rx_resolve #(
     assign above = s0_q.end_[Cfg.MemBytesLog2] ? !hi_far || s0_q.end_[6:0] != '0
                    : !hi_far && Cfg.MemBytesLog2'(cfg_i.st_hi) < s0_q.end_[Cfg.MemBytesLog2-1:0];
 
-    // Slots that rows return to: their bytes are counted at the token, see token_tracker.
+    // Bytes of rows that return to slots are counted for the token, see token_tracker.
     logic slot, slot_outside;
     logic [Cfg.TokensLog2-1:0] slot_index;
 
@@ -400,8 +400,8 @@ module rx_resolve #(
         assign {slot, slot_outside, slot_index} = '0;
     end
 
-    // Lists of their own: other GPUs choose the rows, FLAGs say how many there are.
-    // Own rows come from the allocator.
+    // With source_lists other GPUs choose the rows, and FLAGs report their number. The allocator
+    // chooses own rows.
     logic acts, s1_free;  // see below
     logic lists, chosen, said, no_list;  // no_list: of a row that is chosen, or a FLAG
     logic [Cfg.LocalW-1:0] list;

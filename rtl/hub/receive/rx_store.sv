@@ -5,20 +5,21 @@
 // Function: rx_arrive puts packets into slots. rx_resolve makes one job per target. Two workers
 // write the jobs. Each has its own payload RAM with the link's payload, so both read one flit per
 // cycle. The local stream's payload has a separate RAM, and worker 0 writes it. This module holds
-// the payload RAMs, the queue's end and the accounts: a slot is free (st_crd_o returns the link's
-// credit) when all its targets are finished. Every finished job of a row that is dispatched or
-// loaded is reported to the row tracker (trk_*). Results (class PART) wait in the RAM of worker 0,
-// which has time to spare (shared_ram_fifo). The link writes one flit per cycle, of any class.
-// While worker 0 has no job of the link, the read port serves the results.
-// Order: Stores of one source may overtake each other (parked look-ups, two workers). FLAG and
-// FENCE act when memory has granted all earlier stores and they are reported.
+// the payload RAMs, the end of the job queue, and the count of open targets per slot. When all
+// targets of a slot are finished, the slot is free, and st_crd_o returns the link's credit. Every
+// finished job of a dispatched or loaded row is reported to the row tracker (trk_*). Results
+// (class PART) wait in the RAM of worker 0 (shared_ram_fifo). The write port is enough for both,
+// because the link delivers one flit per cycle, of any class. The read port serves results while
+// worker 0 has no job of the link.
+// Order: Stores of one source may overtake each other, because of parked look-ups and two workers.
+// FLAG and FENCE act when memory has granted all earlier stores and these are reported.
 // Back-pressure: None to the link, ready/valid to the local stream. The workers wait for memory,
-// resolve for the allocator, FENCE for ack_ready_i, accounts of slots that rows return to for the
-// token tracker, which waits for nothing. Nothing waits for anything else.
+// rx_resolve for the allocator, FENCE for ack_ready_i. Counts of slots with returned rows wait for
+// the token tracker, which waits for nothing. No other waits exist.
 // Latency: A single-target packet takes PF cycles of one worker and 2 cycles of resolve. At most
-// one job in two cycles is accounted. A result waits for the job that worker 0 has started, and a
-// job of the link at worker 0 for the result that has started to move. Neither waits for the
-// other's back-pressure.
+// one job in two cycles is counted as finished. A result waits for the job that worker 0 has
+// started. A job of the link at worker 0 waits for the result that has started to move. Neither
+// waits for the other's back-pressure.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -218,8 +219,8 @@ module rx_store #(
         .err_o(res_err)
     );
 
-    // Payload of the local stream, COUNTS and reds are at worker 0; worker
-    // 1 comes first for all else.
+    // Worker 0 serves payload of the local stream, COUNTS and reds. All other jobs prefer
+    // worker 1.
     logic job_first, job_local, ready0, res_wait, res_idle;
     assign job_local = job.slot >= SlotW'(Cfg.RxStorePkts);
     assign job_first = job.counts || job.red || job_local;
@@ -401,8 +402,8 @@ module rx_store #(
     assign cnt_o = cnt[0];
 
     // ---- accounts: a finished job in one cycle, its slot's count in the next ----
-    // Worker 0 goes first, but not twice while worker 1 waits: a stream of bad packets, whose jobs
-    // are empty, finishes as fast as it is accounted, and must not hold up others.
+    // Worker 0 has priority, but not twice in a row while worker 1 waits. Otherwise a stream of
+    // bad packets, whose empty jobs finish at once, could block worker 1.
     logic [CntW-1:0] waiting, cnt_wdata;
     logic cnt_we, turn_q, second;  // turn_q: worker 1's
     logic hold;  // slot_o is not taken
@@ -452,7 +453,7 @@ module rx_store #(
     assign slot_o.bytes = trk_o.bytes;
     assign slot_o.src = Cfg.SourceLists ? packet_pkg::port_t'(Cfg.PortW'(account_q.row)) : '0;
 
-    // An error of arrival is rare enough to take the place of one of resolve in the same cycle.
+    // An error of rx_arrive replaces one of rx_resolve in the same cycle, because it is rare.
     assign err_o.valid = crd_err || res_err.valid;
     assign err_o.code = crd_err ? error_pkg::ERR_CREDIT : res_err.code;
 

@@ -3,14 +3,14 @@
 // Write worker: takes jobs one after the other, reads the payload from the slot and writes it to
 // memory.
 //
-// Function: With Counts = 1 it also takes COUNTS jobs, whose words it outputs (cnt_*), one per
-// cycle.
+// Function: With Counts = 1 the worker also processes COUNTS jobs. It outputs their words (cnt_*),
+// one per cycle.
 // Order: Flits of a job in order. done_* reports a job after the grant of its last flit. An empty
 // job (null) is reported at once.
 // Back-pressure: wr_ready_i. The next job's last flit waits until done_* of the previous job is
 // taken.
-// Latency: One flit per cycle when memory grants, without a gap between jobs. A job of n flits
-// takes n cycles, plus those in which memory refuses.
+// Latency: One flit per cycle while memory grants, without a gap between jobs. A job of n flits
+// takes n cycles, plus the cycles in which memory does not grant.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

@@ -21,12 +21,14 @@
 // their GRANTs, only for sums of bf16, and there are no static rows. With tile reductions a token
 // has no routing entry: it is its number that is an item.
 // Order: Items as the command names them, or as their tokens become ready.
-// Errors: An expert that is not mapped: no request, and the token's row is not written. The token
-// counts as finished. No request at all: an instruction of another unit (INSTR), an unsupported
-// type or operator (REDUCTION), a static group in layers with switch-initiated reductions (WINDOW),
-// a group that cannot exist (UNMAPPED), tokens of 2^token_shift or more (BOUNDS), and a static
-// range or result that is outside memory or not aligned to flits, or to the stride of rows that lie
-// apart (BOUNDS).
+// Errors: If an expert is not mapped, its token requests nothing, its row is not written, and it
+// counts as finished. These instructions request nothing at all:
+// - INSTR: one of another unit.
+// - REDUCTION: an unsupported type or operator.
+// - WINDOW: a static group in a layer with switch-initiated reductions.
+// - UNMAPPED: a group that cannot exist.
+// - BOUNDS: tokens of 2^token_shift or more; a static range or result that is outside memory, or
+//   not aligned to flits, or to the stride of rows that lie apart.
 `default_nettype none
 `include "bundles.svh"
 

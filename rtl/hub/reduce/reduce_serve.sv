@@ -21,10 +21,10 @@
 //   6 again: the destination is the last term    7 st: goes to the home's slot
 //   3 and 4: dense: as explicit, goes to dense row addr; without terms it is -0
 //
-// Where rows return (row_returns): explicit of push: the target is the position of the home's slot,
-// addr a row of all experts. slots: targets are positions of the token addr. slots and explicit:
-// the sum goes to the slot whose position the header has as its first target, or else waits for
-// earlier rows.
+// With row_returns, explicit of push means that the target is the position of the home's slot, and
+// addr is a row of all experts. slots means that targets are positions of the token addr. slots
+// with explicit means that the sum goes to the slot whose position is the header's first target.
+// Otherwise it waits for earlier rows.
 // Order: Rows of a context in the order of its requests.
 // Back-pressure: req_ is always accepted, as the window of open rows bounds the requests. own_
 // waits for req_. Rows wait for row_sum in their queues.

@@ -93,10 +93,10 @@ module dispatch_throttle #(
     assign partial = start_part_i;
 
     // ---- constants, and the lead ----------------------------------------------------------------
-    // lead_q is the accumulator of each product, high bit of the multiplier first: X = B P, Y =
-    // D (Q + 1), and of two numbers of rows times (Q + 1), times X: more_q, of how many more than
-    // cfg.throttle_lead may be ahead; and minus those of cfg.throttle_lead, so that lead_q is
-    // the lead less these from then on.
+    // lead_q accumulates one product after the other, high bit of the multiplier first. These are
+    // X = B P, Y = D (Q + 1), and two numbers of rows times (Q + 1) times X. The first number is
+    // how many rows more than cfg.throttle_lead may be ahead; its product goes to more_q. The
+    // second is minus cfg.throttle_lead, so lead_q is then the lead less these rows.
     typedef enum logic [2:0] {
         Off,
         PartStep,

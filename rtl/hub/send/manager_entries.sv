@@ -12,9 +12,9 @@
 // changes.
 // Order: A key has one open entry. Stores for a claimed entry's key go into another one, which is
 // claimed later. next_o, in the order of claims: round robin over the partitions that have a full
-// entry or must free one. A partition must free one if it is almost full (one place is kept free
-// where there are more than two), if desc_i waits for it, or if timer_i is 0. Inside it full
-// entries go first, then the first by key. An entry that two sweeps have met precedes all others. A
+// entry or must free one. A partition must free an entry if it is almost full, if desc_i waits for
+// it, or if timer_i is 0. With more than two places, one is kept free. In a partition full entries
+// go first, then the first entry by key. An entry that two sweeps have met precedes all others. A
 // sweep starts timer_i cycles after the end of the previous one, and meets one entry per cycle.
 // Latency: While next_o is taken, an entry is claimed within 2 (timer_i + N RpmEntries) cycles plus
 // the time that this many entries of sweeps take to leave.

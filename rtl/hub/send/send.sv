@@ -10,12 +10,13 @@
 // Ports: Bases are inside memory: rt_base a multiple of 128 bytes, the others multiples of the
 // flit. If the remote address (c), or a row, is beyond memory, it leaves as an address beyond
 // memory, which the receiver rejects.
-// Order: Tokens in order, for dymultimem.st with flags.2 in that of token_order. A row's packets in
-// order, and gate weights (META in st) last, unless flags.0. st.rowsp: this for each remote target,
-// then for all own ones. st: GPUs p + 1, p + 2, ... modulo N, p last. A token is armed before its
-// first packet, and only while fewer than cfg.in_flight armed tokens wait for tok_done_i (arm_*:
-// global index, number of valid entries; with switch-initiated reductions of own experts, and
-// whether there are others). Retires when uplink and local stream have taken the last flit.
+// Order: Tokens in order, for dymultimem.st with flags.2 in the order of token_order. The packets
+// of a row are in order, and gate weights (META in st) are last, unless flags.0. st.rowsp does this
+// for each remote target, then for all own ones. st sends to GPUs p + 1, p + 2, ... modulo N, and
+// to p last. A token is armed before its first packet, and only while fewer than cfg.in_flight
+// armed tokens wait for tok_done_i. arm_* has its global index and its number of valid entries.
+// With switch-initiated reductions these are the own experts, and remote says whether there are
+// others. An instruction retires when uplink and local stream have taken its last flit.
 // Back-pressure: st_ready_i, loc_ready_i and memory. One stalled stream stops the other. Control's
 // packets of the store class (cst_*, clo_*) alternate with send's, packet by packet, on both
 // streams.

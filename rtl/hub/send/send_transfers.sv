@@ -8,16 +8,18 @@
 // token tracker before its first transfer, and only while fewer than cfg.in_flight armed tokens
 // wait for tok_done_i. multimem.st with flags 1 copies rows that lie 2^row_shift bytes apart, a
 // transfer for each, with 2 routing entries. Its own address counts from xs_base or rt_base.
-// Order: Tokens as send_list has them. Of a token its row, then its gate weights unless flags.0.
-// st.rowsp: this for each remote target in the order of its list, then for its own ones together.
-// st: GPUs p + 1, p + 2, ... modulo N, p last.
+// Order: Tokens in the order of send_list. Of a token first its row, then its gate weights unless
+// flags.0. st.rowsp sends both for each remote target in the order of its list, then for its own
+// targets together. st sends to GPUs p + 1, p + 2, ... modulo N, and to p last.
 // Back-pressure: xfer_take_i and arm_ready_i. With xfer_valid_o all fields are stable until
 // xfer_take_i.
-// Errors: One pulse each, the first that holds, and no transfer: a reduction that the device does
-// not support (REDUCTION); a group without member, or a GPU that does not exist (UNMAPPED);
-// addresses that are no multiples of the flit, or for rows apart a length that is no multiple of
-// 2^row_shift (BOUNDS); bytes beyond own memory, or tokens of 2^token_shift or more (BOUNDS), with
-// gate weights those that the layer does not have (BOUNDS). A token with a bad list is skipped.
+// Errors: The first error of an instruction is one pulse, and it makes no transfer:
+// - REDUCTION: the device does not support this reduction.
+// - UNMAPPED: a group without a member, or a GPU that does not exist.
+// - BOUNDS: addresses that are not multiples of the flit; for rows that lie apart, a length that is
+//   not a multiple of 2^row_shift; bytes beyond own memory; tokens of 2^token_shift or more, or
+//   with gate weights, tokens that the layer does not have.
+// A token with a bad list is skipped.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

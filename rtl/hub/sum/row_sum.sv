@@ -9,20 +9,19 @@
 // The last term of an own row may be R, the reduced row from the wire (res_*), or the row that the
 // previous own row wrote (marked again).
 //
-// A packet passes sum_choice, which selects the next one; sum_passes, which makes passes of its
-// terms (two terms in the first, one in each further one); sum_read, which queues them and reads
-// their operands ahead; and sum_add, which adds, including R from sum_result. With AdderBypass
-// and cfg_i.adder_bypass, packets without an addition take the adder bypass, sum_copy. With
-// cfg_i.own_by_adder own ones of these may take the adder, see sum_choice. lane_join
-// restores the order of own rows for sum_own, which writes them to memory. sum_up_join keeps the
-// order of each requester, for sum_uplink.
+// sum_choice selects the next packet. sum_passes turns its terms into passes, with two terms in
+// the first pass and one in each further pass. sum_read queues passes and reads their operands
+// ahead. sum_add adds the operands, and R from sum_result. With AdderBypass and cfg_i.adder_bypass,
+// packets without an addition take the adder bypass, sum_copy. With cfg_i.own_by_adder own ones of
+// these may take the adder, see sum_choice. lane_join restores the order of own rows for sum_own,
+// which writes them to memory. sum_up_join keeps the order of each requester, for sum_uplink.
 // Order: A context returns its rows in order.
 // Back-pressure: out_wr_, part_ and sst_ may stall, and then delay the lanes when their queues are
 // full (see sum_add and sum_copy). Flits of R follow its header without a wait here. A packet on
 // part_ or sst_ comes without gaps: its last pass starts when its reads are granted (sum_add), and
-// the memory delays a read by at most 5 cycles. There is no circular wait: the oldest packet of all
-// has its operands, its R and its place on the way out before those of all others, which were
-// chosen later.
+// the memory delays a read by at most 5 cycles. There is no circular wait: the oldest packet gets
+// its operands, its R and its place on the way out before all others, because these were chosen
+// later.
 // Latency: Without memory conflicts one flit enters the adder every cycle, across passes and
 // packets of 8 flits or more. Shorter ones wait for their own sums. The bypass takes one more flit
 // per cycle. A context waits for one packet of every other context, and as many of the own one.

@@ -15,7 +15,8 @@
 // copy_o show it from the next cycle on. Its packet counts with begin_i, one cycle later, before
 // another choice.
 // Latency: While its lane has room, a context waits for one packet of every other context of its
-// lane, as many own ones, and one of the other lane before each of these and before its own.
+// lane, and for as many own packets. One packet of the other lane may come before each of these and
+// before its own.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Checks the lanes of the READY packets of one input, and of its LDs, and offers accepted lanes to
-// the ports of their homes, one at a time.
+// Checks the lanes of READY and LD packets of one input, and offers accepted lanes to the ports of
+// their homes, one at a time.
 //
-// Function: With MergeLoads an LD (load_i) names rows that this GPU loads, or parts of rows. Its
-// lanes are marked load_o, and merge_o if they may be merged.
-// Order: The order of packets and lanes.
+// Function: With MergeLoads, an LD (load_i) names rows or parts of rows that this GPU loads. Its
+// lanes are marked with load_o, and with merge_o if the switch may merge them.
+// Order: Packets and their lanes keep their order.
 // Back-pressure: None. A packet holds its CTRL credit until its last lane is taken (free_o), so
-// each has a place. An offered lane is stable until take_i reports, one cycle late, that it was
-// taken. The taker ignores it in that cycle.
+// each packet has a place. take_i reports one cycle late that a lane was taken. The lane is stable
+// until then, and the taker must ignore it in that cycle.
 // Latency: A lane waits for one lane of each other input, and for entries at the home's port (see
 // report_scoreboard), or for its queue of FETCHs (see merge_table).
 // Errors: A packet without a lane (LENGTH), with a home that does not exist (UNMAPPED) or may not

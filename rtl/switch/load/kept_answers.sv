@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Answers of loads that stay at the port of their home, for loads that come later.
+// Keeps answers of loads at the port of their home, for later loads of the same rows.
 //
-// Function: A row takes a slot with the first packet of its answer. Later loads of it find it there
-// and wait (wait_q). When the row is complete, all loads that wait get it, packet by packet, as its
-// home would send it. A new row takes the slot that was used least recently. It is not kept while
-// another one comes, if a load waits for that slot, or if that slot is being sent. go_i forgets all
-// rows, so no layer gets a row of an earlier one. Slots lie 2^row_shift_i bytes apart in the RAM.
-// Ports: enable_i: the layer keeps answers. look_i: a load of row index_i by from_i finds no open
-// entry. hit_o: it waits here, unless twice_o: from_i waits for this row already. first_i: the
-// first packet of an answer, of row row_i, but not of a load that bypassed the table. next_i: a
-// later one of the same row. poison_i: it is poisoned. flit_*: the payload of the packet before.
-// packet_*: the flits of what is sent, of epoch_i, each until packet_take_i. use_o: its packet
-// begins, which takes a credit (may_i). evict_o: a kept row loses its slot. idle_o: nothing is to
-// be sent.
-// Order: One row at a time. A packet has no gaps.
-// Back-pressure: A packet waits for may_i and for the parser. A load waits until its row is
-// complete. If the row is already being sent, it waits until the row is sent again.
-// Errors: A row is not kept if a packet of it is poisoned or damaged, or if another answer begins
-// before its end. Loads that wait for it get poison. A later load fetches it again.
+// Function: A row gets a slot with the first packet of its answer. Later loads of the row hit this
+// slot and wait (wait_q). When the row is complete, all waiting loads get it, packet by packet, as
+// its home would send it. A new row replaces the least recently used one. The new row is not kept
+// if another row is still arriving, if a load waits for the replaced slot, or if that slot is being
+// sent. go_i clears all slots, so no layer gets a row of an earlier layer. Slots lie 2^row_shift_i
+// bytes apart in the RAM.
+// Ports: enable_i: the layer keeps answers. look_i: reader from_i loads row index_i, and
+// merge_table has no open entry for it. hit_o: the load waits here. twice_o: it is refused, because
+// from_i already waits for this row. first_i: an answer of row row_i begins, and is not that of a
+// bypass. next_i: a later packet of the same row. poison_i: that packet is poisoned.
+// flit_*: payload of the packet announced last. packet_*: flits that are sent, with epoch_i, each
+// until packet_take_i. use_o: a packet begins and uses a credit, which may_i allows. evict_o: a
+// kept row loses its slot. idle_o: nothing waits to be sent.
+// Order: One row is sent at a time. Flits of a packet follow without gaps.
+// Back-pressure: A packet waits for may_i and for the parser of the input. A load waits until its
+// row is complete. If the row is already being sent, the load waits until it is sent again.
+// Errors: A row is not kept if one of its packets is poisoned or damaged, or if another answer
+// begins before its end. Waiting loads then get poisoned packets. A later load fetches the row
+// again.
 `default_nettype none
 `include "assert.svh"
 
@@ -123,7 +125,7 @@ module kept_answers #(
             if (ready[s]) ready_slot = slot_t'(s);
         end
     end
-    // not in the place of a row that a load finds in this cycle
+    // not into the slot that a load hits in this cycle
     assign starts = first_i && enable_i && !known && places != '0 && !in_use[oldest] && !taking_q
                     && !(look_i && match[oldest]);
     assign hit_o = look_i && enable_i && (match != '0 || (starts && row_i == index_i));
@@ -192,7 +194,7 @@ module kept_answers #(
             wait_q <= '0;
             for (int unsigned s = 0; s < Slots; s++) order_q[s] <= slot_t'(s);
         end else begin
-            // the last used slot goes to the front
+            // the slot used last moves to the front
             if (touch) begin
                 order_q[0] <= used;
                 for (int unsigned s = 1; s < Slots; s++) begin
@@ -202,7 +204,8 @@ module kept_answers #(
                     if (!behind) order_q[s] <= order_q[s-1];
                 end
             end
-            // a new send takes all that wait; a load of this cycle waits for the next one
+            // a new transmission serves all waiting loads; a load of this cycle waits for the next
+            // transmission
             for (int unsigned s = 0; s < Slots; s++)
             wait_q[s] <= ((begins && ready_slot == slot_t'(s)) ? '0 : wait_q[s])
                          | ((kept && joined[s]) ? from_i : '0);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// STORE credits of one input of the switch that two senders share: the hub, and answers that the
-// switch has kept (kept_answers).
+// Shares the STORE credits of one input of the switch between two senders: the hub, and
+// kept_answers.
 //
-// Function: With kept answers a hub leaves Share of its credits unused. A kept packet takes one of
-// these (use_i), so at most Share are taken at a time. As many of the credits that return stay
-// here. The hub gets the others: those that it has used itself.
-// Ports: left_i: a STORE credit is left. begins_i: a packet of the hub begins. may_o: a kept packet
-// may begin, with use_i. crd_i: a credit returns. crd_o: the hub gets it. idle_o: kept packets have
-// none.
-// Back-pressure: A packet of the hub that begins goes first (begins_i).
+// Function: If a layer keeps answers, the hub leaves Share of its credits unused. A kept packet
+// uses one of these (use_i), so kept packets use at most Share credits at a time. For each credit
+// that a kept packet has used, one returning credit stays here. All other returning credits go to
+// the hub.
+// Ports: left_i: a STORE credit is free. begins_i: a packet of the hub begins. may_o: a kept
+// packet may begin, with use_i. crd_i: a credit returns. crd_o: this credit goes to the hub.
+// idle_o: kept packets hold no credit.
+// Back-pressure: A packet of the hub that begins has priority (begins_i).
 // Latency: Combinational.
 `default_nettype none
 `include "assert.svh"

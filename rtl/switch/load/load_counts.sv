@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counts of a merge_table: loads, FETCHs, those past the table, kept rows that lost their slot,
-// most entries in use, cycles from the first to the last load of an entry (sum and most), and loads
-// that kept rows answered. Each entry's cycles are modulo 2^16, and the sum is of what remains.
+// Counters of a merge_table, in this order: loads, FETCHs, FETCHs that bypass the table, evicted
+// kept rows, maximum of entries in use, sum and maximum of the cycles from first to last load of an
+// entry, and loads that kept rows answered. The cycles of each entry are taken modulo 2^16.
 //
-// Ports: count_o: count idx_i, in the order above; 0 if there is none of that number.
+// Ports: count_o: the counter with number idx_i in the order above, or 0 if it does not exist.
 // Latency: An event counts from the next cycle on.
 `default_nettype none
 

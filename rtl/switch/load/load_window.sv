@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Window of the loads of one reader, at its port: OpenLoads of them may wait for their answers.
+// Limits the open loads of one reader, at its port of the switch, to OpenLoads.
 //
-// Function: A load is open from its accepted LD until a home's port reports that its answer has
-// entered the switch (answered_i), or that the load was rejected there (bad_i). So FETCHs of this
-// reader need no more than OpenLoads places, at all homes together. go_i ends all.
-// Ports: sets of ports are by distance. room_o: loads that may be opened.
+// Function: A load is open from its accepted LD until the home's port reports that its answer has
+// entered the switch (answered_i), or that it has rejected the load (bad_i). So FETCHs of this
+// reader need at most OpenLoads places at all homes together. go_i closes all loads.
+// Ports: Masks of ports are indexed by distance. room_o: number of loads that may be opened.
 // Latency: room_o depends on registers only.
 `default_nettype none
 `include "assert.svh"
@@ -25,7 +25,7 @@ module load_window #(
 
     logic [W-1:0] ended;
 
-    // At a home one load may be answered and another one rejected in the same cycle.
+    // A home may answer one load and reject another in the same cycle.
     always_comb begin
         ended = '0;
         for (int unsigned d = 0; d < Cfg.Others; d++) ended += W'(answered_i[d]) + W'(bad_i[d]);

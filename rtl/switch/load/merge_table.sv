@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Loads of the rows of one port's GPU, the home: which GPUs wait for the answer of which FETCH.
+// Table of the loads of one home's rows: which GPUs (readers) wait for the answer of which FETCH.
 //
-// Function: A load that may be merged looks for an entry of its row. If there is one, the reader
-// joins it. Otherwise an entry is made and the row is fetched. If its set has no free way, or
-// limit_i entries are in use, the load bypasses the table: it is fetched for this reader alone, and
-// counted with the reader's others (passed_q). An entry takes no further reader from the first
-// packet of its answer on, because that reader would miss it. It is free again with the last
-// packet. go_i clears everything. With keep_i kept_answers keeps the row for loads that come from
-// the first packet on, but not the answer of a load that bypassed the table.
-// Ports: Sets of ports are by distance. The sets are the low bits of the index. FETCHs wait in a
-// queue until fetch_sent_i. An answer is looked up in the cycle of its header; answer_accept_i
-// reports in the same cycle that the packet enters.
-// Order: One lane per cycle, round robin over the readers. take_o follows one cycle behind, bad_o
-// another one.
+// Function: A load that may be merged joins the entry of its row, if there is one. Otherwise it
+// creates an entry, and the row is fetched. If its set has no free way, or limit_i entries are in
+// use, the load bypasses the table: its row is fetched for this reader alone. passed_q counts the
+// open bypasses of each reader. The first packet of an answer closes its entry, because a later
+// reader would miss that packet. The last packet frees the entry. go_i clears the table. With
+// keep_i, kept_answers keeps the row from the first packet on for later loads, unless the answer is
+// that of a bypass.
+// Ports: Masks of ports are indexed by distance. The low bits of a row's index select the set of
+// ways. FETCHs wait in a queue until fetch_sent_i. An answer is looked up in the cycle of its
+// header. answer_accept_i reports in the same cycle that the packet enters the switch.
+// Order: One lane per cycle, round robin over the readers. take_o follows one cycle later, bad_o
+// two cycles later.
 // Back-pressure: A lane waits for one lane of each other reader, and for room in the queue of
-// FETCHs, whose packets leave without credit. Answers never wait.
-// Errors: To the reader, with its load lost: COUNT, it waits already, in an entry that still takes
-// readers or for a kept answer; PARTITION, the home may not reach it; OWES, the home has been down
-// since go. To the home (answer_code_o): TARGETS, no load waits for such an answer; LENGTH, the
-// packet does not fit the row.
+// FETCHs. These packets need no credit, so the wait ends. Answers never wait.
+// Errors: A load is rejected, and its reader gets the error: COUNT if the reader already waits for
+// the row in an open entry or for a kept answer, PARTITION if the home may not reach the reader,
+// OWES if the home has been down since go. An answer is rejected, and the home gets the error
+// (answer_code_o): TARGETS if no load waits for it, LENGTH if the packet does not fit the row.
 `default_nettype none
 `include "assert.svh"
 
@@ -272,7 +272,7 @@ module merge_table #(
     end
 
     // ---- answers that stay ----
-    // The look-up does not wait for what bad says: kept_twice is a part of that.
+    // The look-up must not depend on bad, because bad depends on its result kept_twice.
     assign looks = act_q && merge_q && !fell_i && (reach_i & from_q) != '0 && hit == '0;
 
     if (Cfg.MergeKeep != 0) begin : gen_keep
