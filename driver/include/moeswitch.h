@@ -20,11 +20,11 @@
 // mw_close and the calls that only read: mw_info, mw_query, mw_state_report, mw_firmware_info,
 // mw_log_read, mw_total_cycles.
 //
-// Threads. Several threads may call functions for one device. The calls run one at a time, in
-// the order of arrival. A call that waits lets other calls run: its wait delays no other call by
-// more than some ten milliseconds. The exceptions are the calls of a handle that use the device.
-// They wait until no other such call, and no dispatch of another handle, uses it. Threads that the
-// library starts receive no signals.
+// Threads. Several threads may call functions for one device. The calls run one at a time, in the
+// order of arrival. A call that waits lets other calls run: it delays another call by at most some
+// ten milliseconds. There is one exception: a call of a handle that uses the device waits until no
+// other such call, and no dispatch of another handle, uses the device. Threads that the library
+// starts receive no signals.
 //
 // Lifetimes. A device, object or handle is valid until it is closed or destroyed. The order is
 // free, because an object keeps what it needs of its device, and a handle what it needs of its
@@ -296,19 +296,19 @@ MW_API int mw_firmware_check(const uint32_t *words, size_t count, struct mw_firm
 /// MW_ERR_VERSION: the device's registers give no access to its RAM.
 MW_API int mw_firmware_read(const struct mw_open_options *options, uint32_t *words, size_t max,
                             size_t *count);
-/// Load firmware into a device, until power-off, and start it. No firmware has to run there.
-/// Arguments and errors as for mw_firmware_read. The device is reset. Its log is kept if both
-/// images have it at the same place. These errors leave the device as it is.
+/// Load firmware into a device and start it. It stays until power-off. The device need not run any
+/// firmware before. Arguments and errors as for mw_firmware_read. The device is reset. Its log is
+/// kept if both images have it at the same place. These errors leave the device as it is.
 /// MW_ERR_INVALID: mw_firmware_check refuses the image.
 /// MW_ERR_CAPACITY: it needs more RAM than the device has.
 /// MW_ERR_VERSION: it needs other registers of the SoC.
 ///
 /// `keep` (may be NULL) is called with the contents of the RAM before the first write. If it does
 /// not return 0, the previous firmware starts again and the call ends with MW_ERR_CANCELED.
-/// MW_ERR_FIRMWARE: the RAM does not hold what was written, or the firmware does not reply as
-/// mw_open needs it within timeout_ms. The previous contents of the RAM are restored and, unless
-/// the processor was held, started. The message states whether that firmware replies.
-/// After any other failure on the way the processor may be held, and a second call repairs it.
+/// MW_ERR_FIRMWARE: the RAM does not hold what was written, or the firmware does not reply to the
+/// requests of mw_open within timeout_ms. The previous contents of the RAM are restored and, unless
+/// the processor was held, started. The message states whether that firmware replies. After any
+/// other failure during the load the processor may be held. A second call repairs this.
 typedef int mw_firmware_keep(void *context, const uint32_t *words, size_t count);
 MW_API int mw_firmware_load(const struct mw_open_options *options, const uint32_t *words,
                             size_t count, mw_firmware_keep *keep, void *context);
@@ -326,8 +326,8 @@ struct mw_transfer {
 /// Write or read a list of pieces. The GPUs' host ports work concurrently. Pieces of one GPU are
 /// processed in their order. After an error it is undefined which data were moved.
 /// MW_ERR_RANGE: a piece is outside the memory.
-/// MW_ERR_STATE: a launched layer runs, or a fed layer runs and a piece is not in a buffer that no
-/// layer uses.
+/// MW_ERR_STATE: a launched layer runs, or fed layers run and a piece is outside the buffers that
+/// none of them uses.
 MW_API int mw_mem_write(struct mw_device *device, const struct mw_transfer *list, size_t count);
 MW_API int mw_mem_read(struct mw_device *device, const struct mw_transfer *list, size_t count);
 
@@ -418,15 +418,16 @@ MW_API void mw_multicast_destroy(struct mw_multicast *object);
 
 // ---- layer: sizes, memory layout, registers -----------------------------------------------------
 
-/// Whose counts, allocated rows and lists a layer uses.
+/// The counts, allocated rows and lists that a layer uses.
 enum {
     MW_HANDLE_NONE = 0, ///< its own
-    /// Its own, and they serve layers with MW_HANDLE_CACHED behind it: three, or fewer if it does
-    /// not begin with a sweep. It sweeps if there would be none.
+    /// Its own, which later layers with MW_HANDLE_CACHED may use. Up to three such layers may
+    /// follow, or fewer if this layer does not begin with a sweep. It begins with one if otherwise
+    /// none could follow.
     MW_HANDLE_KEEP = 1,
-    /// Those of the last layer with MW_HANDLE_KEEP. The layer has the same routing, and its streams
-    /// have no mw_stream_count, mw_stream_prefix, mw_stream_flag_lists and no wait for
-    /// MW_EV_COUNTS. Its rows are dispatched to xd_cached, so those of the other layer stay.
+    /// Those of the last layer with MW_HANDLE_KEEP. The layer has the same routing. Its streams
+    /// must have no mw_stream_count, mw_stream_prefix or mw_stream_flag_lists, and no wait for
+    /// MW_EV_COUNTS. Its rows are dispatched to xd_cached, so the rows of the other layer stay.
     MW_HANDLE_CACHED = 2,
 };
 
@@ -470,9 +471,9 @@ struct mw_layer_config {
     /// of each home's rows. Nothing is dispatched. Requires switch_reductions and k = 1.
     /// MW_ERR_CAPACITY: the device has no tile_reductions.
     bool tile_reductions;
-    /// Finished rows of other GPUs' tokens return one by one to slots of their homes. Homes count
-    /// the bytes. mw_stream_expert selects this by its flags, and mw_stream_sum then adds all terms
-    /// of a token. Excludes switch_reductions. MW_ERR_CAPACITY: the device has no row_sparse.
+    /// Finished rows of other GPUs' tokens return one by one to slots at their homes, which count
+    /// the bytes. The flags of mw_stream_expert select this. mw_stream_sum then adds all terms of a
+    /// token. Excludes switch_reductions. MW_ERR_CAPACITY: the device has no row_sparse.
     bool row_returns;
     /// Rows of mw_stream_st_rowsp land in lists of each {expert, source}, at places that the source
     /// counts. mw_stream_flag_lists reports the length of each list. The number of lists is
@@ -491,59 +492,60 @@ struct mw_layer_config {
     /// start_delay. At most 65 535 together.
     unsigned launch_cycles;
     /// Hubs hold stores of whole 32 bytes for the uplink and merge them into packets of up to 128
-    /// bytes. A store is held for little more than 2 rpm_timer cycles at most. Counters of packets
-    /// then depend on time.
+    /// bytes. A store is held for little more than 2 rpm_timer cycles at most. The number of
+    /// packets then depends on timing.
     bool packet_manager; ///< MW_ERR_CAPACITY if missing
     unsigned rpm_timer;  ///< at most 65 535; 0: none waits while the uplink has room
     /// 1 .. 5: st, st.rowsp and st.linear send 32 bytes per packet, and lines of 2^(scatter - 1)
     /// such packets are interleaved. 0: 128 bytes. MW_ERR_CAPACITY: the device has no
     /// packet_manager.
     unsigned scatter;
-    /// Entries of the allocator's cache, 2^i from 16 on. They change the number of misses, but no
-    /// bit of the result. 0: 512, or all if the device has fewer. MW_ERR_CAPACITY: more than the
-    /// device has, or fewer and it has no cache_limit.
+    /// Entries of the allocator's cache, a power of two, at least 16. The value changes the number
+    /// of misses, but no bit of the result. 0: 512, or all if the device has fewer.
+    /// MW_ERR_CAPACITY: more than the device has, or fewer and it has no cache_limit.
     unsigned cache_entries;
     /// Merged loads: GPUs load rows of all homes (mw_stream_ld_cais). The switch fetches a row once
-    /// for all loads of it that wait. The row of own token i at GPU g lands at row g << token_shift
-    /// | i of xd_base, and is read at row i of load_base. Both are in mw_layout. Requires
-    /// tile_reductions, and gpus << token_shift received_rows.
+    /// for all loads that wait for it. The row of GPU g's own token i is read there at row i of
+    /// load_base, and lands at every GPU at row g << token_shift | i of xd_base. Both are in
+    /// mw_layout. Requires tile_reductions, and received_rows of at least gpus << token_shift.
     /// MW_ERR_CAPACITY: the device has no merge_loads.
     bool merge_loads;
     unsigned load_first;    ///< own tokens from this one on are loaded, those below are summed
     unsigned load_expert;   ///< own expert that mw_stream_expert_landed runs on rows that landed
     unsigned merge_entries; ///< entries of each table of loads in use; 511: all; 0: none merges
     /// Type of the hidden values at xs_base and xd_base, MW_ROWTYPE_ of packet.h. With
-    /// MW_ROWTYPE_E4M3 a row there has row_bytes / 2 bytes, a multiple of the flit, as far apart as
-    /// all rows. The experts convert it without rounding, and their results have row_bytes. With
-    /// MW_ROWTYPE_E4M3_BLOCKS the fp32 scales of its blocks of MW_SCALE_BLOCK values follow, filled
-    /// up with zeros to 16 bytes. Experts multiply the gate weight by the scale of a block, rounded
-    /// to fp32. A row then has whole blocks. So has one with MW_ROWTYPE_NVFP4: row_bytes / 4 bytes
-    /// of values, then as packet.h says. Experts multiply the gate weight by the row's scale, and
-    /// values by those of groups, which needs no rounding.
+    /// MW_ROWTYPE_E4M3 a row there has row_bytes / 2 bytes, a multiple of the flit. The stride is
+    /// that of all rows. The experts convert values without rounding, and their results have
+    /// row_bytes. With MW_ROWTYPE_E4M3_BLOCKS the row has whole blocks of MW_SCALE_BLOCK values.
+    /// Their fp32 scales follow, filled up with zeros to 16 bytes. Experts multiply the gate weight
+    /// by the scale of a block, rounded to fp32. With MW_ROWTYPE_NVFP4 the row has whole blocks,
+    /// too: row_bytes / 4 bytes of values, then scales as in packet.h. Experts multiply the gate
+    /// weight by the row's scale, and values by the scales of groups, which needs no rounding.
     /// Excludes merge_loads. MW_ERR_CAPACITY: the device has no row_types.
     unsigned dispatch_type;
     /// Room for gradients of gate weights (mw_stream_expert_gradients) at dw_base of mw_layout.
     /// Requires bf16 rows of dispatch. MW_ERR_CAPACITY: the device has no gate_gradients.
     bool gate_gradients;
-    /// MW_HANDLE_: cached handle, as for a backward layer, which takes the routes of its forward
-    /// layer. mw_layer_configure, mw_launch, mw_feed and mw_feed_layer return MW_ERR_HANDLE for a
-    /// cached layer if the handle is gone. It is gone after a layer that counts and keeps none, a
-    /// sweep, mw_reset or mw_port_enable, with other sizes, and when no epoch is left. The device
-    /// itself records MW_HWERR_HANDLE, and no row moves. Excludes merge_loads.
+    /// MW_HANDLE_: whether the layer uses or keeps a cached handle. A backward layer, for example,
+    /// uses the routes of its forward layer. mw_layer_configure, mw_launch, mw_feed and
+    /// mw_feed_layer return MW_ERR_HANDLE for a cached layer if the handle is gone. It is gone
+    /// after a layer that counts and keeps none, after a sweep, mw_reset or mw_port_enable, if
+    /// sizes differ, and when no epoch is left. The device itself records MW_HWERR_HANDLE, and no
+    /// row moves. Excludes merge_loads.
     /// MW_ERR_CAPACITY: the device has no cached_handle.
     unsigned handle;
     /// Own rows that need no addition go through the hub's adder while no row waits for an
     /// addition. Rows of other GPUs then have the bypass to themselves. Without adder_bypass this
     /// has no effect.
     bool own_by_adder;
-    /// The switch keeps answers of loads at the port of their home, for loads that come later. A
-    /// new row replaces the one that was used least recently. No row above kept_bytes stays. GPUs
-    /// leave MW_KEPT_STORES credits of their uplinks unused. MW_ERR_INVALID: without merge_loads.
+    /// The switch keeps answers of loads at the port of their home, for later loads. A new row
+    /// replaces the least recently used one. Rows larger than kept_bytes are not kept. GPUs leave
+    /// MW_KEPT_STORES credits of their uplinks unused. MW_ERR_INVALID: without merge_loads.
     /// MW_ERR_CAPACITY: the device keeps none, kept_bytes is 0.
     bool keep_answers;
-    /// Rows are loaded in parts of so many bytes, a power of two from 128 on. Each part has an
-    /// entry, a fetch and an answer of its own. 0: whole rows. MW_ERR_INVALID: without merge_loads,
-    /// or row_bytes is no multiple. MW_ERR_CAPACITY: a row has more parts than open_loads, or the
+    /// Bytes of a load, a power of two, at least 128. A row is loaded in parts of this size, each
+    /// with its own entry, fetch and answer. 0: whole rows. MW_ERR_INVALID: without merge_loads, or
+    /// row_bytes is no multiple. MW_ERR_CAPACITY: a row has more parts than open_loads, or the
     /// tokens of a GPU have more than load_parts.
     unsigned load_bytes;
 };
@@ -617,13 +619,14 @@ MW_API void mw_route_pack(uint8_t *entry, const int16_t *topk_idx, const float *
 // ---- instruction streams ------------------------------------------------------------------------
 
 /// A stream under construction. Each call below adds one instruction. docs/reference/isa.md
-/// describes what it does, in what order, and when it retires. The first failure is kept: build a
-/// whole stream, then check it once, by mw_stream_end. The device itself refuses what it does not
-/// have, and records an error (MW_HWERR_).
+/// describes what it does, in what order, and when it retires. The stream keeps the first failure:
+/// build a whole stream, then check it once, by mw_stream_end. The device itself refuses
+/// instructions and operands that it does not have, and records an error (MW_HWERR_).
 /// MW_ERR_CAPACITY: the stream is full.
 /// MW_ERR_INVALID: no device has such an operand. Examples are a counter that packets do not count
-/// (signal, flag) or that does not exist (wait), and a failure of mw_multicast_group as group. The
-/// first numbers that are refused are group STATIC_GROUPS, GPU MW_MAX_PORTS and address 2^34.
+/// (signal, flag), a counter that does not exist (wait), and an error code of mw_multicast_group as
+/// the group. The first numbers that are refused are group STATIC_GROUPS, GPU MW_MAX_PORTS and
+/// address 2^34.
 struct mw_stream {
     unsigned count;
     int error;
@@ -632,19 +635,20 @@ struct mw_stream {
 MW_API void mw_stream_init(struct mw_stream *s);
 MW_API int mw_stream_end(struct mw_stream *s); ///< returns the first failure of the stream
 MW_API int mw_stream_wait(struct mw_stream *s, unsigned event, uint32_t threshold);
-/// wait by software that polls: it sees the event `cycles` later (below 2^31).
+/// Wait like software that polls: it sees the event `cycles` later (below 2^31).
 MW_API int mw_stream_poll(struct mw_stream *s, unsigned event, uint32_t threshold, uint32_t cycles);
-/// Once per layer for rows, and once for copies (per_gpu). Other GPUs reject a repetition
-/// (MW_HWERR_COUNT). Rows are counted for all tokens of the layer: first is 0, and `tokens` is the
-/// layer's number of own tokens (MW_HWERR_BOUNDS).
+/// Send counts of rows, or with per_gpu counts of copies, to every GPU. Each of the two is allowed
+/// once per layer. Other GPUs reject a repetition (MW_HWERR_COUNT). A count of rows covers all
+/// tokens of the layer: first is 0, and `tokens` is the layer's number of own tokens (else
+/// MW_HWERR_BOUNDS).
 MW_API int mw_stream_count(struct mw_stream *s, uint32_t first, uint32_t tokens, bool per_gpu);
 MW_API int mw_stream_prefix(struct mw_stream *s);
 /// Add 1 to counter `event` of every other GPU. A flag follows this GPU's stores to that GPU. With
 /// `self` only this GPU's counter changes.
 MW_API int mw_stream_signal(struct mw_stream *s, unsigned event);
 MW_API int mw_stream_flag(struct mw_stream *s, unsigned event, bool self);
-/// flag that also reports the number of rows that the preceding mw_stream_st sent to each GPU.
-/// expert_range and sum_st there stop at that number. No st may run concurrently.
+/// A flag that also reports to each GPU the number of rows that the preceding mw_stream_st sent to
+/// it. expert_range and sum_st on that GPU stop at this number. No st may run concurrently.
 MW_API int mw_stream_flag_rows(struct mw_stream *s, unsigned event, bool self);
 /// In layers with source_lists: report to every GPU, this one included, how many rows the preceding
 /// mw_stream_st_rowsp sent to each of its experts.
@@ -656,13 +660,14 @@ MW_API int mw_stream_dymultimem_st(struct mw_stream *s, uint32_t first, uint32_t
 MW_API int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// Order the tokens for mw_stream_dymultimem_st_ordered of the same range, by the copy counts of
 /// all GPUs. mw_stream_wait for these counts first. Until this instruction has retired, the store
-/// takes tokens in the order of their numbers. It sends each token once in any case. A token costs
-/// at least `cycles` of unit control, at most 65 535. If the device has no token_order, the
+/// sends tokens in the order of their numbers. It sends each token once in any case. Each token
+/// takes unit control at least `cycles`, at most 65 535. If the device has no token_order, the
 /// hardware refuses the instruction.
 MW_API int mw_stream_order(struct mw_stream *s, uint32_t first, uint32_t tokens, unsigned cycles);
 MW_API int mw_stream_dymultimem_st_ordered(struct mw_stream *s, uint32_t first, uint32_t tokens);
-/// Send a row to each of its experts separately. The receiver allocates its place. With
-/// source_lists its place is the next one of its list, and the instruction may run once in a layer.
+/// Send a row to each of its experts separately. The receiver allocates the row's place. With
+/// source_lists the place is the next one of the source's list, and the instruction may run once in
+/// a layer.
 MW_API int mw_stream_st_rowsp(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// dymultimem.st without gate weights, for rows that no expert waits for. With `flat` the allocator
 /// is not used: row i of GPU g lands at byte address (g << token_shift | i) << row_shift of the
@@ -680,8 +685,8 @@ MW_API int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t 
 /// `flags` are those of the instruction (docs/reference/isa.md).
 MW_API int mw_stream_expert(struct mw_stream *s, unsigned flags);
 MW_API int mw_stream_expert_rows(struct mw_stream *s);
-/// expert.rows of a range of tokens, counted at their homes. These rows follow those of the
-/// previous range.
+/// expert.rows of a range of tokens: first and tokens are indices at the tokens' homes. These rows
+/// follow those of the previous range.
 MW_API int mw_stream_expert_range(struct mw_stream *s, uint32_t first, uint32_t tokens);
 MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, uint32_t tokens,
                                           bool as_completed);
@@ -697,11 +702,12 @@ MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uin
 MW_API int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop);
 MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// Add remote partial sums or, with `own`, add the own experts' rows to them. In layers with
-/// row_returns it does both. There `own` means the order in which tokens become complete. Without
-/// it the order is that of their numbers, which waits for no row.
+/// row_returns it does both, and `own` selects the order of tokens. With `own` it is the order in
+/// which they become complete. Without it, it is the order of their numbers, and the instruction
+/// waits for no row.
 MW_API int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens, bool own);
 
-// *Gathered* tokens (MoE by a static group alone) are those of all GPUs, as the caller numbers
+// *Gathered* tokens (MoE by a static group alone) are the tokens of all GPUs. The caller numbers
 // them. Their routing entries (MW_ROUTE_BYTES each) start at gt_base of mw_layout, their rows at
 // xd_base, results of their experts at yd_base, and dense partial sums at cb_base. The layout needs
 // as many received_rows as there are gathered tokens.
@@ -737,23 +743,25 @@ enum mw_load_flags {
     MW_LOAD_ALONE = 1,  ///< the switch fetches each row for each GPU
     MW_LOAD_BESIDE = 2, ///< the stream continues when the loads start
 };
-/// Load own tokens [first, first + tokens) of every GPU; own ones are copied. With `tile` (at most
-/// 255), tiles of so many tokens are loaded when all GPUs have reported them, of GPU 0, 1, ...,
-/// then the next tile. With 0 no GPU waits for another, and the rows must be in memory. `flags`: a
-/// sum of mw_load_flags. All GPUs need the same calls in the same order.
+/// Load the rows of tokens [first, first + tokens) of every GPU; this GPU's own rows are copied.
+/// With `tile` (at most 255), the range is cut into tiles of this many tokens. A tile is loaded
+/// when all GPUs have reported it: the first tile of GPU 0, 1, ..., then the second, and so on.
+/// With 0 no GPU waits for another, and the rows must already be in memory. `flags`: a sum of
+/// mw_load_flags. All GPUs need the same calls in the same order.
 /// MW_ERR_CAPACITY at load: the device has no merge_loads.
 MW_API int mw_stream_ld_cais(struct mw_stream *s, uint32_t first, uint32_t tokens, unsigned tile,
                              unsigned flags);
-/// Offer own tokens below first + tokens: earlier instructions of the stream have written them.
+/// Offer the rows of own tokens below first + tokens for loads. Earlier instructions of the stream
+/// must have written them.
 MW_API int mw_stream_sync(struct mw_stream *s, uint32_t first, uint32_t tokens);
-/// expert.rows of the next `rows` rows that land, in the order in which they land.
+/// expert.rows of the next `rows` loaded rows, in the order in which they land.
 /// mw_stream_expert_cycles may follow.
 MW_API int mw_stream_expert_landed(struct mw_stream *s, uint32_t rows);
-/// Which dense rows of gathered tokens are written.
+/// Dense rows of gathered tokens that mw_stream_sum_dense writes.
 enum mw_dense {
-    MW_DENSE_EMPTY = 2, ///< those of tokens without own experts: -0
-    MW_DENSE_SUMS = 3,  ///< those of the others: the partial sum over their own experts
-    MW_DENSE_ALL = 6,   ///< all, whatever the experts: -0
+    MW_DENSE_EMPTY = 2, ///< rows of tokens without own experts, as -0
+    MW_DENSE_SUMS = 3,  ///< rows of the other tokens, as the partial sum over own experts
+    MW_DENSE_ALL = 6,   ///< all rows, as -0
 };
 MW_API int mw_stream_sum_dense(struct mw_stream *s, uint32_t first, uint32_t tokens,
                                enum mw_dense which);
@@ -788,7 +796,7 @@ struct mw_tokens {
     const int16_t *topk_idx;   ///< [tokens][k] experts, -1: none; each at most once per token
     const float *topk_weights; ///< [tokens][k] gate weights
 };
-/// The rows of one GPU where their type is not bf16, as DeepEP's pair of data and scales. A call
+/// The rows of one GPU if their type is not bf16, like DeepEP's pair of data and scales. A call
 /// that takes rows only reads them.
 struct mw_typed_rows {
     /// [tokens][values] e4m3 codes, of one byte each; MW_ROWTYPE_NVFP4: [tokens][values / 2] pairs
@@ -842,15 +850,15 @@ struct mw_wait_options {
 };
 /// Wait until the layer of the last mw_launch is done. `cycles` (may be NULL) receives the cycles
 /// from go to done. `options` may be NULL.
-/// MW_ERR_TIMEOUT: no progress. The layer goes on: wait again, or cancel it. mw_state_report
+/// MW_ERR_TIMEOUT: no progress. The layer continues: wait again, or cancel it. mw_state_report
 /// describes its state.
 /// MW_ERR_DEVICE: the layer is done, but the hardware recorded errors.
 /// MW_ERR_CANCELED: a thread called mw_cancel or mw_reset, or `options` canceled the layer.
 /// MW_ERR_STATE: no layer runs.
 ///
-/// Any number of threads may wait for one layer. The result of a layer that ended before a mw_reset
-/// stays until that reset, any other until the next layer begins. Until then mw_wait returns it at
-/// once, also repeatedly.
+/// Any number of threads may wait for one layer. The result of a layer stays until the next layer
+/// begins, or until a mw_reset after its end. Until then mw_wait returns it at once, also
+/// repeatedly.
 ///
 /// The message of MW_ERR_TIMEOUT and MW_ERR_DEVICE names the first error. If the routing tables
 /// send more rows to an expert than its region holds (BOUNDS), the message names the expert and the
@@ -873,9 +881,9 @@ struct mw_progress {
 /// Read the state without waiting. Each call advances a simulated device by some cycles. Between
 /// calls it stands still.
 MW_API int mw_query(struct mw_device *device, struct mw_progress *progress);
-/// Cancel what runs, from any thread: every wait for it ends with MW_ERR_CANCELED. The device may
-/// continue with it until mw_reset, and its state is unknown. If a call of a handle only moves
-/// data, nothing continues, and the state stays known.
+/// Cancel the running layer or call, from any thread: every wait for it ends with MW_ERR_CANCELED.
+/// The device may continue the layer until mw_reset, and its state is unknown. If a call of a
+/// handle only moves data, nothing continues, and the state stays known.
 /// MW_ERR_STATE: nothing runs.
 MW_API int mw_cancel(struct mw_device *device);
 /// Return a descriptor for poll(2) and the like, or a MW_ERR_ code. It is readable once a layer has
@@ -890,34 +898,34 @@ struct mw_fed {
     uint64_t start;          ///< clock cycles of the device at go
     uint32_t outcome, error; ///< MW_FED_ of docs/reference/host-protocol.md; first MW_HWERR_ code
 };
-/// Queue a layer. It starts as soon as those before it are done. It is the layer of the last
+/// Queue a layer, which starts as soon as earlier layers are done. It is the layer of the last
 /// mw_layer_configure, with routing table, hidden values and output rows in `buffer` of its layout.
-/// `number` (may be NULL) is for mw_fed_wait. Returns at once. While this layer runs, the next
-/// buffer may be written, and the output of a layer that is done may be read. What the layers have
-/// in common (streams, coefficients, expert map) is written before the first. Afterwards mw_launch
-/// needs mw_layer_configure first.
+/// `number` (may be NULL) receives its number for mw_fed_wait. The call returns at once. While this
+/// layer runs, the next buffer may be written, and the output of a layer that is done may be read.
+/// Write what the layers have in common (streams, coefficients, expert map) before the first layer.
+/// After fed layers, mw_launch needs another mw_layer_configure.
 /// MW_ERR_STATE: a fed layer uses that buffer, a launched layer runs, none is configured, or an
 /// earlier one failed since open or mw_reset.
 /// MW_ERR_INVALID: the layout has no such buffer.
 /// MW_ERR_VERSION: the device does not support it. Upgrade its firmware.
 MW_API int mw_feed(struct mw_device *device, const struct mw_layout *layout, unsigned buffer,
                    uint32_t *number);
-/// Queue a layer of a stack, which may read what the layer before it has written. The layer is that
+/// Queue a layer of a stack, which may read what the previous layer has written. The layer is that
 /// of the last mw_layer_configure, with the addresses of `layout`, `handle` (MW_HANDLE_) and
-/// `expert_cycles` in place of the configured ones. Addresses that may differ are those of streams,
-/// rt_base, ce_base, xs_base, out_base, yd_base, xd_base, xd_cached, xf_base and dw_base. xs_base
-/// of a layer may be out_base of the one before it. The program writes all other data before the
-/// first layer: until such a layer is done, it can write and read no memory. Counters are those of
-/// the layer that has begun last. Waits derive their time limit from the configured expert_cycles,
-/// so configure the largest.
-/// MW_ERR_INVALID: any other address or a shift differs, or `handle` is not MW_HANDLE_NONE, and
-/// that of the configured layer is.
+/// `expert_cycles` instead of the configured ones. Only the addresses of streams, rt_base, ce_base,
+/// xs_base, out_base, yd_base, xd_base, xd_cached, xf_base and dw_base may differ. xs_base of a
+/// layer may be out_base of the previous one. The program must write all other data before the
+/// first layer: until such a layer is done, it can neither write nor read memory. Counters are
+/// those of the layer that began last. Waits derive their time limit from the configured
+/// expert_cycles, so configure the largest value.
+/// MW_ERR_INVALID: any other address or a shift differs, or `handle` is not MW_HANDLE_NONE while
+/// the configured layer has MW_HANDLE_NONE.
 /// MW_ERR_HANDLE: as for mw_layer_configure. All else as for mw_feed.
 MW_API int mw_feed_layer(struct mw_device *device, const struct mw_layout *layout, unsigned handle,
                          unsigned expert_cycles, uint32_t *number);
-/// Wait until that layer is done. Layers that were fed before it are then done, too, and none of
-/// their buffers is in use. `fed` and `options` may be NULL. The progress of `options` is that of
-/// the layer that runs.
+/// Wait until the fed layer `number` is done. Layers that were fed before it are then done, too,
+/// and none of their buffers is in use. `fed` and `options` may be NULL. The progress of `options`
+/// is that of the layer that runs.
 /// MW_ERR_TIMEOUT, MW_ERR_CANCELED: as for mw_wait.
 /// MW_ERR_DEVICE: that layer failed, or was not started because one before it failed.
 /// MW_ERR_STATE: no such layer, or one of more than 8 layers ago.
@@ -925,8 +933,8 @@ MW_API int mw_fed_wait(struct mw_device *device, uint32_t number,
                        const struct mw_wait_options *options, struct mw_fed *fed);
 
 /// Read how many instructions stream `stream` of GPU `gpu` has issued, while a layer runs or after
-/// it. All but the last of them have retired. Once the stream has ended, the number is
-/// STREAM_INSTRS. On a simulated device the call takes some cycles of the layer, which
+/// it. All but the last of these have retired. Once the stream has ended, the number is
+/// STREAM_INSTRS. On a simulated device the call advances the layer by some cycles, which
 /// mw_total_cycles counts.
 MW_API int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream,
                               unsigned *issued);
@@ -1018,14 +1026,14 @@ MW_API int mw_series_read(struct mw_device *device, uint64_t from, struct mw_sam
 /// Clock cycles since open, loading and reading included. 0 if the transport does not count them.
 MW_API uint64_t mw_total_cycles(struct mw_device *device);
 
-// ---- seeing what another program's device does --------------------------------------------------
+// ---- watching another program's device ----------------------------------------------------------
 
-// A device has one owner, and no other program can access it. Its owner may share it
-// (mw_open_options). If another program then watches, the owner reads the counters between the
-// slices of its waits. It writes them to a file that both map, below $XDG_RUNTIME_DIR/moeswitch, or
-// below /tmp/moeswitch-UID if that is not set. Without a watcher there is no cost. Layers take the
-// same cycles in any case. On a simulated device a sample takes as much time as some thousand
-// cycles of simulation.
+// A device has one owner, and no other program can access it. The owner may share it
+// (mw_open_options). If another program then watches it, the owner reads the counters between the
+// slices of its waits, and writes them to a file that both programs map. The file is below
+// $XDG_RUNTIME_DIR/moeswitch, or below /tmp/moeswitch-UID if the variable is not set. Without a
+// watcher there is no cost. Layers take the same cycles in any case. On a simulated device a sample
+// takes as much time as some thousand cycles of simulation.
 
 struct mw_shared_id {
     unsigned pid, number; ///< of the process; of its devices
@@ -1097,10 +1105,10 @@ MW_API const char *mw_op_name(unsigned op);
 
 // ---- one layer in DeepEP's words ----------------------------------------------------------------
 
-// The data of an object's layers lie where it is bound, from address 0 on. All objects of a device
-// share these addresses. The library keeps the dispatched data. If the device holds the data or the
-// expert map of another object, the library writes those of this one before a layer begins. Data
-// that a program has written there itself are lost when a handle's layer begins. What it writes
+// All objects of a device use the same addresses, from 0 on, for the data of their layers. The
+// library keeps the dispatched data. If the device holds the data or the expert map of another
+// object, the library writes those of this object before a layer begins. Data that a program has
+// itself written to these addresses are lost when a handle's layer begins. Data that it writes
 // there between dispatch and combine may change the result.
 //
 // Phases. mw_dispatch starts the first phase of a layer: the device sends the rows of all tokens to
@@ -1124,19 +1132,19 @@ MW_API const char *mw_op_name(unsigned op);
 // Cached handles. The backward pass of a layer sends gradients along the routes of its forward
 // pass: dY is dispatched as x was, and dX is combined as y was. If the object has cached_handles,
 // mw_dispatch_cached makes a handle whose rows take the routes of another handle, the *forward*
-// one. Its layers use the counts and rows that the device keeps of the forward handle's last layer:
-// nothing is counted, exchanged or allocated again. All calls for handles accept it. The experts
-// multiply by the gate weights as in the forward pass. So the program applies weights neither to dY
-// before the dispatch, nor to dX after combine. If the object also has gate_gradients, the device's
-// experts return the gradients of the gate weights, too.
+// one. Its layers use the counts and rows that the device keeps from the last layer of the forward
+// handle, so nothing is counted, exchanged or allocated again. All calls for handles accept such a
+// handle. The experts multiply by the gate weights as in the forward pass. So the program applies
+// weights neither to dY before the dispatch, nor to dX after combine. If the object also has
+// gate_gradients, the device's experts return the gradients of the gate weights, too.
 //
-// A device keeps counts and rows of one forward handle. They last until another layer counts, of
-// mw_dispatch, mw_layer_run, mw_launch, mw_feed or mw_feed_layer. mw_reset, mw_selftest,
-// mw_port_enable and an error of a layer end them, too. At least one cached layer may follow a
-// forward layer, and three at most, as there are four epochs (docs/design/backward.md). Afterwards
-// mw_dispatch_cached, and mw_dispatch_start, mw_combine and mw_layer_run of a cached handle, return
-// MW_ERR_HANDLE. The message says what came in between, and no row has moved. Dispatch or run the
-// forward handle again then. Handles may be destroyed in any order.
+// A device keeps counts and rows of one forward handle. They last until another layer counts,
+// whether mw_dispatch, mw_layer_run, mw_launch, mw_feed or mw_feed_layer starts it. They also end
+// with mw_reset, mw_selftest, mw_port_enable and an error of a layer. At least one cached layer may
+// follow a forward layer, and three at most, as there are four epochs (docs/design/backward.md).
+// Afterwards mw_dispatch_cached, and mw_dispatch_start, mw_combine and mw_layer_run of a cached
+// handle, return MW_ERR_HANDLE. The message says what came in between, and no row has moved.
+// Dispatch or run the forward handle again then. Handles may be destroyed in any order.
 //
 // States of a handle. It is *prepared* by mw_handle_create. Its rows are *arriving* from
 // mw_dispatch or mw_dispatch_start on, and *received* once that layer is done. While rows arrive,
@@ -1192,9 +1200,9 @@ MW_API int mw_dymulticast_layout(const struct mw_dymulticast *object, struct mw_
 /// Destroy an object. Afterwards its handles can only be destroyed. NULL is allowed.
 MW_API void mw_dymulticast_destroy(struct mw_dymulticast *object);
 
-/// Take the data of a layer. part[g] (N of them) is the data of GPU g, and `coefficient` [experts]
-/// has the emulated experts' bf16 coefficients. All are copied. This call does not use the device.
-/// Any number of handles may exist.
+/// Make a handle from the data of a layer. part[g] (N of them) is the data of GPU g, and
+/// `coefficient` [experts] has the emulated experts' bf16 coefficients. All are copied. This call
+/// does not use the device. Any number of handles may exist.
 /// MW_ERR_CAPACITY: more tokens or rows than bound.
 /// MW_ERR_INVALID: an expert is out of range, or twice in a list, or its weight is no finite
 /// number. Weights of places without expert are not read.
@@ -1207,10 +1215,11 @@ MW_API int mw_handle_create(struct mw_dymulticast *object, const struct mw_token
 MW_API int mw_handle_create_typed(struct mw_dymulticast *object, const struct mw_tokens *part,
                                   const struct mw_typed_rows *rows, const uint16_t *coefficient,
                                   struct mw_handle **handle);
-/// Take rows that follow the routes of `forward`. x[g] has the rows of GPU g's tokens of that
-/// handle, [tokens][block_bytes / 2] in bf16, whatever the object's dispatch_type. `coefficient` is
-/// as above, or NULL: that of `forward`. Routes, weights and settings are those that `forward` has
-/// now. `forward` may be a cached handle itself. All are copied, and the device is not used.
+/// Make a handle whose rows follow the routes of `forward`. x[g] has the rows of GPU g's tokens of
+/// that handle, [tokens][block_bytes / 2] in bf16, whatever the object's dispatch_type.
+/// `coefficient` is as above, or NULL: that of `forward`. Routes, weights and settings are those
+/// that `forward` has now. `forward` may be a cached handle itself. All are copied, and the device
+/// is not used.
 /// MW_ERR_INVALID: the object of `forward` has no cached_handles.
 /// MW_ERR_STATE: the object was destroyed.
 MW_API int mw_handle_create_cached(struct mw_handle *forward, const uint16_t *const *x,
@@ -1285,9 +1294,9 @@ MW_API int mw_expert_output(struct mw_handle *handle, unsigned expert, const uin
 /// MW_ERR_STATE: also if the object of the handle was destroyed, an expert lacks mw_expert_output,
 /// or `progress` of a call of a handle calls it.
 ///
-/// Before a phase, data that the device does not have yet are written, and at the end the output
-/// rows are read. Both are done in pieces of some ten milliseconds. Between two pieces `options` is
-/// polled as between two slices of the layer. `progress` then gets 0 tokens and 0 cycles. If
+/// Before a phase, the call writes data that the device does not have yet. At the end it reads the
+/// output rows. It does both in pieces of some ten milliseconds, and polls `options` between two
+/// pieces, as between two slices of the layer. `progress` then gets 0 tokens and 0 cycles. If
 /// `options` or mw_cancel ends the call there, it returns MW_ERR_CANCELED, and the device needs no
 /// mw_reset.
 MW_API int mw_combine(struct mw_handle *handle, uint16_t *const *out,
@@ -1300,9 +1309,9 @@ MW_API int mw_layer_run(struct mw_handle *handle, uint16_t *const *out,
 /// Copy the gradients of the gate weights that the last mw_combine or mw_layer_run of a cached
 /// handle has brought home. dw[g] ([tokens][k], may be NULL for a GPU without tokens) receives
 /// those of GPU g's tokens, 0 where a list has no expert. A gradient is a dot product of two rows:
-/// the cached handle's row (dY), and the emulated expert's value of the forward handle's row (x)
-/// without gate weight. The order of its additions is fixed (docs/design/backward.md). The device
-/// is not used.
+/// the cached handle's row (dY), and the emulated expert's output for the forward handle's row (x),
+/// without the gate weight. The order of its additions is fixed (docs/design/backward.md). The
+/// device is not used.
 /// MW_ERR_INVALID: the handle is not cached, or its object has no gate_gradients.
 /// MW_ERR_STATE: neither call has run, or mw_expert_output has written results.
 MW_API int mw_gate_gradients(struct mw_handle *handle, float *const *dw);
