@@ -3,8 +3,6 @@
 // Every way to end a wait, and what may be done behind it.
 #include "waiting.h"
 
-#include "core/device.h"
-
 static void expect_canceled(void)
 {
     struct mw_progress p;
@@ -229,44 +227,26 @@ static void moves_by_progress(void **state)
     assert_int_equal(total_reported, WAITING_GPUS * TOKENS);
 }
 
-static pthread_t other;
-static int other_code;
-static int (*other_call)(struct mw_device *d);
-
-static void *call_other(void *context)
-{
-    (void)context;
-    other_code = other_call(device);
-    return NULL;
-}
+static struct asker other;
 
 /// A thread asks for the device, and has its turn when this piece is done.
 static void act_by_another(void)
 {
-    const uint64_t before = device->lock.next;
-    assert_int_equal(pthread_create(&other, NULL, call_other, NULL), 0);
-    for (unsigned i = 0; i < MOST_SLICES; i++) {
-        pthread_mutex_lock(&device->lock.mutex);
-        const bool asks = device->lock.next != before;
-        pthread_mutex_unlock(&device->lock.mutex);
-        if (asks)
-            return;
-        usleep(PAUSE_US);
-    }
+    begin_asking(&other);
 }
 
 static void moves_by_cancel(void **state)
 {
     (void)state;
     act = act_by_another;
-    other_call = mw_cancel;
+    other.call = mw_cancel;
     for (unsigned reading = 0; reading < 2; reading++) {
         dispatch_much();
         act_at_write = reading ? LAST : 2;
         act_at_read = reading ? 2 : LAST;
         assert_code(combine(NULL), MW_ERR_CANCELED);
-        pthread_join(other, NULL);
-        assert_code(other_code, 0);
+        pthread_join(other.thread, NULL);
+        assert_code(other.code, 0);
         act_at_write = act_at_read = LAST;
         assert_code(combine(NULL), 0);
         assert_memory_equal(out, x, sizeof x);
@@ -280,12 +260,12 @@ static void moves_by_reset(void **state)
     (void)state;
     struct mw_progress p;
     act = act_by_another;
-    other_call = mw_reset;
+    other.call = mw_reset;
     dispatch_much();
     act_at_write = 2;
     assert_code(combine(NULL), MW_ERR_CANCELED);
-    pthread_join(other, NULL);
-    assert_code(other_code, 0);
+    pthread_join(other.thread, NULL);
+    assert_code(other.code, 0);
     assert_code(mw_query(device, &p), 0);
     assert_int_equal(p.state, MW_STATE_IDLE);
     act_at_write = LAST;
@@ -304,12 +284,12 @@ static void moves_by_close(void **state)
 {
     (void)state;
     act = act_by_another;
-    other_call = close_it;
+    other.call = close_it;
     dispatch_much();
     act_at_write = 2;
     assert_code(combine(NULL), MW_ERR_STATE);
     assert_message("the device was closed");
-    pthread_join(other, NULL);
+    pthread_join(other.thread, NULL);
     assert_int_equal(writes, 2);
     assert_int_equal(fake.closed, 1);
     device = NULL;
@@ -370,7 +350,7 @@ static void inside_another(void **state)
 static void *combine_long(void *context)
 {
     (void)context;
-    other_code = combine(NULL);
+    other.code = combine(NULL);
     return NULL;
 }
 
@@ -386,7 +366,7 @@ static void before_its_turn(void **state)
     dispatch_much();
     fake.on_run = take_time;
     fake.stuck = fake.moving = true;
-    assert_int_equal(pthread_create(&other, NULL, combine_long, NULL), 0);
+    assert_int_equal(pthread_create(&other.thread, NULL, combine_long, NULL), 0);
     while (!slices)
         usleep(PAUSE_US);
     stop = 1;
@@ -398,8 +378,8 @@ static void before_its_turn(void **state)
     assert_int_equal(p.state, MW_STATE_RUNNING);
     assert_true(slices < MOST_SLICES);
     slices = MOST_SLICES;
-    pthread_join(other, NULL);
-    assert_code(other_code, 0);
+    pthread_join(other.thread, NULL);
+    assert_code(other.code, 0);
     assert_memory_equal(out, x, sizeof x);
     destroy_much();
 }

@@ -523,13 +523,58 @@ static void by_another(void **state)
     }
 }
 
+static struct asker other;
+static unsigned runs, asks_at;
+
+static void ask_at_a_phases_end(struct fake *f)
+{
+    (void)f;
+    if (++runs == asks_at)
+        begin_asking(&other);
+}
+
+static int close_it(struct mw_device *d)
+{
+    mw_close(d);
+    return 0;
+}
+
+/// A call that has its turn between two phases, or behind the last one, before mw_combine goes on.
+static void between_phases(void **state)
+{
+    static int (*const calls[])(struct mw_device *) = {mw_reset, mw_cancel, close_it};
+    static const int codes[] = {MW_ERR_CANCELED, MW_ERR_CANCELED, MW_ERR_STATE};
+    for (unsigned way = 0; way < 9; way++) {
+        const bool fused = way % 3 == 2;
+        runs = 0;
+        asks_at = fused ? 1 : 1 + way % 3;
+        other.call = calls[way / 3];
+        fake.on_run = ask_at_a_phases_end;
+        const int code = (fused ? mw_layer_run : mw_combine)(a.handle, a.rows, NULL, NULL);
+        pthread_join(other.thread, NULL);
+        if (code != codes[way / 3])
+            fail_msg("way %u: %d", way, code);
+        assert_code(other.code, 0);
+        assert_int_equal(runs, asks_at);
+        fake.on_run = NULL;
+        if (other.call != close_it) {
+            combines(&a);
+            continue;
+        }
+        device = NULL;
+        assert_int_equal(teardown(state), 0);
+        assert_int_equal(setup(state), 0);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(states),      TEST(programs), TEST(received),  TEST(results),        TEST(overwritten),
-        TEST(kept),        TEST(given_up), TEST(stuck),     TEST(any_call_fails), TEST(failed),
-        TEST(others_turn), TEST(inside),   TEST(destroyed), TEST(by_another),
+        TEST(states),         TEST(programs),   TEST(received),       TEST(results),
+        TEST(overwritten),    TEST(kept),       TEST(given_up),       TEST(stuck),
+        TEST(any_call_fails), TEST(failed),     TEST(others_turn),    TEST(inside),
+        TEST(destroyed),      TEST(by_another), TEST(between_phases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "waiting.h"
 
+#include "core/device.h"
+
 static const unsigned SOME[WAITING_GPUS] = {2, 2, 2, 2};
 atomic_uint slices;
 
@@ -69,4 +71,25 @@ void begin_wait(struct waiter *w)
     for (unsigned i = 0; !(steps ? w->waits : slices >= had + 2) && i < MOST_SLICES; i++)
         usleep(PAUSE_US);
     assert_true(steps ? w->waits : slices >= had + 2);
+}
+
+static void *ask(void *context)
+{
+    struct asker *a = context;
+    a->code = a->call(device);
+    return NULL;
+}
+
+void begin_asking(struct asker *a)
+{
+    const uint64_t before = device->lock.next;
+    assert_int_equal(pthread_create(&a->thread, NULL, ask, a), 0);
+    for (unsigned i = 0; i < MOST_SLICES; i++) {
+        pthread_mutex_lock(&device->lock.mutex);
+        const bool asks = device->lock.next != before;
+        pthread_mutex_unlock(&device->lock.mutex);
+        if (asks)
+            return;
+        usleep(PAUSE_US);
+    }
 }

@@ -32,6 +32,13 @@ struct waiter {
     atomic_bool waits;
 };
 
+/// A thread that asks for the device with a call.
+struct asker {
+    pthread_t thread;
+    int (*call)(struct mw_device *d);
+    int code;
+};
+
 int waiting_setup(void **state);
 /// Configure a layer; start it; one that goes on until it is stopped, or for MOST_SLICES.
 void configure(void);
@@ -42,5 +49,7 @@ void take_time(struct fake *f);
 /// It waits when this returns: in steps of a slice, at the first of which it says so, or
 /// in one that has begun.
 void begin_wait(struct waiter *w);
+/// It has its turn when whoever has the device now lets it go: of a callback of the fake.
+void begin_asking(struct asker *a);
 
 #endif

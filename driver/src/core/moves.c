@@ -23,6 +23,14 @@ static int tell(void *context)
     return p->options->progress(p->options->progress_context, 0, p->tokens_total, 0);
 }
 
+int mwi_check_ended(const struct mw_device *d, const struct mwi_pause *p)
+{
+    int status = mwi_check_open(d, p->call);
+    if (!status && d->state.canceled != p->canceled)
+        status = mwi_fail(MW_ERR_CANCELED, "the layer was canceled");
+    return status;
+}
+
 int mwi_pause(struct mw_device *d, const struct mwi_pause *p)
 {
     struct mwi_pause own = *p;
@@ -30,8 +38,8 @@ int mwi_pause(struct mw_device *d, const struct mwi_pause *p)
     mwi_lock_yield(&d->lock);
     if (!enough && own.options->progress && mwi_is_open(d) && d->state.canceled == own.canceled)
         enough = mwi_lock_without(&d->lock, tell, &own) != 0;
-    int status = mwi_check_open(d, own.call);
-    if (!status && (enough || d->state.canceled != own.canceled))
+    int status = mwi_check_ended(d, &own);
+    if (!status && enough)
         status = mwi_fail(MW_ERR_CANCELED, "the layer was canceled");
     return status;
 }

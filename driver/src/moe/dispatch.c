@@ -38,7 +38,7 @@ static int dispatch(struct mw_handle *h, const char *call, const struct mw_wait_
     if (status)
         return status;
     mwi_lock(d);
-    const struct mwi_pause pause = mwi_pause_begin(d, call, &o, mwi_handle_tokens(h));
+    struct mwi_pause pause = mwi_pause_begin(d, call, &o, mwi_handle_tokens(h));
     if (mwi_is_open(d) && mwi_rows_held(h) && (d->state.layer.runs || !d->state.layer.code))
         status = mwi_fail(MW_ERR_STATE, "%s: its rows are %s: call mw_combine first", call,
                           d->state.layer.runs ? "arriving" : "received");
@@ -138,14 +138,15 @@ static int check_out(const struct mw_handle *h, uint16_t *const *out)
     return 0;
 }
 
-/// The layer that was just started: wait for it, and keep its result for this call.
+/// The layer that was just started: wait for it, and keep its result for this call. Behind the last
+/// slice others have their turn, too: what the layer left may be gone.
 static int finish(struct mw_device *d, const struct mwi_pause *pause, uint64_t *cycles)
 {
     uint64_t own = 0;
     const int status = mwi_wait(d, pause->options, d->state.layer.number, &own);
     mwi_state_taken(d);
     *cycles += own;
-    return status;
+    return status ? status : mwi_check_ended(d, pause);
 }
 
 /// Its rows come, where they are not there, and every result that the program has to write is.
@@ -203,7 +204,7 @@ static int run(struct mw_handle *h, const char *call, uint16_t *const *out,
     if (status)
         return status;
     mwi_lock(d);
-    const struct mwi_pause pause = mwi_pause_begin(d, call, &o, mwi_handle_tokens(h));
+    struct mwi_pause pause = mwi_pause_begin(d, call, &o, mwi_handle_tokens(h));
     status = mwi_handle_begin(h, &pause);
     if (!status) {
         status = layer(h, &pause, &took);

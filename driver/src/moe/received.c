@@ -148,7 +148,7 @@ static int check_expert(const struct mw_handle *h, const char *call, unsigned ex
 }
 
 /// The rows are there, and no other call uses the device.
-static int begin(struct mw_handle *h, const struct mwi_pause *pause)
+static int begin(struct mw_handle *h, struct mwi_pause *pause)
 {
     int status = mwi_check_handle(h, pause->call);
     if (!status)
@@ -178,7 +178,7 @@ static int received(struct mw_handle *handle, const char *call, unsigned expert,
     status = mwi_check_handle(handle, call);
     const size_t rows = handle->rows[expert], wanted = max < rows ? max : rows;
     if (!status && wanted && (row || to->x || to->scales || to->group_scales)) {
-        const struct mwi_pause pause = mwi_pause_begin(d, call, &o, mwi_handle_tokens(handle));
+        struct mwi_pause pause = mwi_pause_begin(d, call, &o, mwi_handle_tokens(handle));
         status = begin(handle, &pause);
         if (!status) {
             status = read_rows(handle, expert, row, to, wanted, &pause);
@@ -226,7 +226,7 @@ int mw_expert_output(struct mw_handle *handle, unsigned expert, const uint16_t *
     if (status)
         return status;
     mwi_lock(d);
-    const struct mwi_pause pause = mwi_pause_begin(d, __func__, &o, mwi_handle_tokens(handle));
+    struct mwi_pause pause = mwi_pause_begin(d, __func__, &o, mwi_handle_tokens(handle));
     status = begin(handle, &pause);
     if (!status) {
         status = write_results(handle, expert, y, &pause);

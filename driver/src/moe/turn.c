@@ -27,7 +27,7 @@ static int wait_for_dispatch(struct mw_handle *h, const struct mwi_pause *pause)
     return status == MW_ERR_STATE && !mwi_rows_held(h) ? 0 : status;
 }
 
-int mwi_handle_begin(struct mw_handle *h, const struct mwi_pause *pause)
+int mwi_handle_begin(struct mw_handle *h, struct mwi_pause *pause)
 {
     struct mw_device *d = h->object->device;
     int status;
@@ -43,6 +43,7 @@ int mwi_handle_begin(struct mw_handle *h, const struct mwi_pause *pause)
     if (!status)
         status = mwi_check_idle(d, pause->call);
     if (!status) {
+        pause->canceled = d->state.canceled; // what ended another call is none of this one's
         d->combining = true;
         d->combiner = pthread_self();
     }

@@ -10,7 +10,7 @@
 /// Wait until no other call of a handle and no dispatch uses the device, and take it until
 /// mwi_handle_end. The options of `pause` end the wait, and cancel no other handle's dispatch. On a
 /// failure the device is not the call's.
-int mwi_handle_begin(struct mw_handle *handle, const struct mwi_pause *pause);
+int mwi_handle_begin(struct mw_handle *handle, struct mwi_pause *pause);
 void mwi_handle_end(struct mw_handle *handle);
 
 #endif
