@@ -9,7 +9,7 @@
 
 int mw_bench_interrupted(const struct mw_bench *b)
 {
-    return mw_fail(b->err, MW_EXIT_INTERRUPTED, "interrupted: the lines above are whole");
+    return mw_fail(b->err, MW_EXIT_INTERRUPTED, "interrupted: the lines above are complete");
 }
 
 int mw_bench_failed(const struct mw_bench *b, const char *what, int code)

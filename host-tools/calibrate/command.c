@@ -308,7 +308,7 @@ static int judge(const struct mw_calibration c[MW_FITS], const struct mw_calibra
             (held.median > mw_fit_kinds[i].median || held.largest > mw_fit_kinds[i].largest))
             status = mw_fail(err, MW_EXIT_MISMATCH,
                              "%s: runs that are not fitted have errors of %.1f %% in the median "
-                             "and %.1f %% at most, wanted are %.0f %% and %.0f %%",
+                             "and %.1f %% at most, allowed are %.0f %% and %.0f %%",
                              mw_fit_kinds[i].title, 100 * held.median, 100 * held.largest,
                              100 * mw_fit_kinds[i].median, 100 * mw_fit_kinds[i].largest);
     }

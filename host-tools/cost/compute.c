@@ -171,7 +171,7 @@ int mw_compute_read(struct mw_compute *c, const char *path, struct mw_error *err
         return status;
     status = find_columns(&columns, &t, err);
     if (!status && !t.rows)
-        status = mw_fail(err, MW_EXIT_INPUT, "%s: no rows behind the names of columns", path);
+        status = mw_fail(err, MW_EXIT_INPUT, "%s: no rows after the names of columns", path);
     if (!status && !(c->row = calloc(t.rows + 1, sizeof *c->row)))
         status = mw_fail_memory(err, path);
     for (size_t i = 0; i < t.rows && !status; i++)

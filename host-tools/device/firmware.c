@@ -146,8 +146,8 @@ static int read_device(const struct asked *a, FILE *out, struct mw_error *err)
         status = failed(err, code);
     else if (mw_firmware_check(words, count, &image))
         status = mw_fail(err, MW_EXIT_MISMATCH,
-                         "what is in the device's RAM is not kept: %s: `moeswitch firmware FILE` "
-                         "brings one that is whole",
+                         "the contents of the device's RAM are not saved: %s: `moeswitch firmware "
+                         "FILE` loads a complete firmware",
                          mw_message());
     else
         status = write_file(a->file, words, image.bytes / sizeof *words, err);
@@ -201,10 +201,10 @@ static int load_words(const struct asked *a, const uint32_t *words, size_t count
     if (status)
         return status;
     if (mw_firmware_check(words, count, &k.image))
-        return mw_fail(err, MW_EXIT_INPUT, "%s: %s: make firmware writes one that is whole",
-                       a->file, mw_message());
+        return mw_fail(err, MW_EXIT_INPUT, "%s: %s: make firmware writes a complete one", a->file,
+                       mw_message());
     if (k.image.bytes / sizeof *words != count)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: %zu words behind the firmware's end", a->file,
+        return mw_fail(err, MW_EXIT_INPUT, "%s: %zu words after the firmware's end", a->file,
                        count - k.image.bytes / sizeof *words);
     status = mw_output_probe(k.path, err);
     if (status)

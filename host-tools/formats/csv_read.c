@@ -74,7 +74,7 @@ static int take_cell(struct reader *r, char *end)
         return status;
     char *stop = r->at + strcspn(r->at, ",\r\n");
     if (quoted && stop != r->at)
-        return mw_fail(r->err, MW_EXIT_INPUT, "%s: line %zu: text behind a quote", r->t->path,
+        return mw_fail(r->err, MW_EXIT_INPUT, "%s: line %zu: text after a quote", r->t->path,
                        r->line);
     *end = *stop;
     r->at = stop + (*stop != 0);

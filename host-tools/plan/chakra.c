@@ -258,8 +258,8 @@ int mw_chakra_apply(FILE *out, const uint8_t *text, size_t size, const char *pat
     for (size_t messages = 0; all.at < all.end && !status; messages++) {
         uint64_t bytes;
         if (!mw_pb_varint(&all, &bytes) || bytes > (uint64_t)(all.end - all.at))
-            return mw_fail(err, MW_EXIT_INPUT, "%s: message %zu ends behind the file's end", path,
-                           messages);
+            return mw_fail(err, MW_EXIT_INPUT, "%s: message %zu ends after the end of the file",
+                           path, messages);
         const struct mw_pb message = {all.at, all.at + bytes};
         all.at = message.end;
         if (messages) {

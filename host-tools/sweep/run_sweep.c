@@ -167,7 +167,7 @@ static int take_over(struct runner *r, struct slot *slot, int status, struct mw_
         return MW_EXIT_OK;
     }
     return mw_fail(err, status == MW_EXIT_INTERRUPTED ? status : MW_EXIT_FAILED,
-                   "the sweep ends here; the same command goes on");
+                   "the sweep ends here; the same command continues it");
 }
 
 static void show(struct runner *r)
@@ -218,7 +218,8 @@ static int supervise(struct runner *r, const sigset_t *ends, struct mw_error *er
         if (!got && r->running)
             got = look(r, ends, &cause);
         if (!got && !r->stop && mw_interrupted)
-            got = mw_fail(&cause, MW_EXIT_INTERRUPTED, "interrupted; the same command goes on");
+            got =
+                mw_fail(&cause, MW_EXIT_INTERRUPTED, "interrupted; the same command continues it");
         if (got && !r->stop) {
             status = mw_fail(err, got, "%s", cause.text);
             r->stop = true;

@@ -105,7 +105,7 @@ static int check_loads(const struct mw_tp_problem *p, struct mw_error *err)
                        bytes, mw_tp_row_bytes(p));
     if (p->o.no_sync && mw_tp_reduces(p))
         return mw_fail(err, MW_EXIT_INPUT,
-                       "--no-sync: not with --workload %s, whose rows are not there at the start",
+                       "--no-sync: not with --workload %s, whose rows do not exist at the start",
                        mw_tp_kind_names[p->o.kind]);
     if (mw_tp_gathers(p) && entries && entries < sync)
         return mw_fail(err, MW_EXIT_INPUT,

@@ -101,7 +101,7 @@ static int read_line(const char *path, unsigned number, const char *text, double
             return mw_fail(
                 err, MW_EXIT_INPUT,
                 "%s: line %u, column %u: \"%.*s\" %s: a line has the counts of a layer's "
-                "experts, a line of words begins with #",
+                "experts, a comment line begins with #",
                 path, number, *count + 1, length < SHOWN ? length : SHOWN, at, fault);
         }
         load[(*count)++] = value;

@@ -51,7 +51,7 @@ static int open_folder(struct folder *f, const char *name, struct mw_error *err)
         snprintf(f->path[i], sizeof f->path[i], "%s/%s", name, mw_trace_files[i]);
         if (access(f->path[i], F_OK) == 0)
             return mw_fail(err, MW_EXIT_INPUT,
-                           "%s: is there already, and is not written over: remove it, or name "
+                           "%s: exists, and is not overwritten: remove it, or name "
                            "another folder",
                            f->path[i]);
     }

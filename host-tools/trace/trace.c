@@ -64,7 +64,7 @@ int mw_trace_check(const struct mw_trace *trace, size_t layer, size_t tokens, bo
     if (tokens > trace->tokens)
         return mw_fail(err, MW_EXIT_INPUT,
                        "%s: layer %zu: %zu tokens were requested, the trace has %zu (moeswitch run "
-                       "--repeat-tokens takes them over again)",
+                       "--repeat-tokens repeats them)",
                        path, layer, tokens, trace->tokens);
     for (size_t t = 0; t < tokens; t++) {
         int status = check_token(trace, layer, t, allow_padding, err);

@@ -286,7 +286,7 @@ static void unplugged(void **state)
     assert_code(mw_partition_set(device, 0, 1), MW_ERR_NODEV);
     fake_fail_at(&fake, FAKE_NEVER);
     assert_code(mw_launch(device), MW_ERR_NODEV);
-    assert_message("open it anew");
+    assert_message("open it again");
     assert_code(mw_reset(device), MW_ERR_NODEV);
     // while a layer runs, too
     reopen(false);
@@ -296,7 +296,7 @@ static void unplugged(void **state)
     assert_code(mw_wait(device, NULL, NULL), MW_ERR_NODEV);
     fake_fail_at(&fake, FAKE_NEVER);
     assert_code(mw_wait(device, NULL, NULL), MW_ERR_NODEV);
-    assert_message("open it anew");
+    assert_message("open it again");
 }
 
 // ---- what a device says of itself ---------------------------------------------------------------

@@ -300,7 +300,7 @@ static void test_bad_files(void **state)
     words[WORDS] = 1;
     write_words(file, words, WORDS + 1);
     assert_int_equal(command(file, NULL, NULL, NULL), 2);
-    assert_said(error_text, "1 words behind the firmware's end");
+    assert_said(error_text, "1 words after the firmware's end");
     assert_int_equal(command(in_folder("nothing"), NULL, NULL, NULL), 2);
     assert_said(error_text, "No such file");
     assert_int_equal(command(NULL, NULL, NULL, NULL), 2);
@@ -388,7 +388,7 @@ static void test_no_answer(void **state)
         uint32_t words[WORDS];
         make_image(words, firsts[i], 5);
         assert_int_equal(load(words, SMALL_TIMEOUT), MW_ERR_FIRMWARE);
-        assert_said(mw_message(), "the firmware of before runs again");
+        assert_said(mw_message(), "the previous firmware runs again");
         assert_said(mw_message(), i ? "no reply to INFO" : "did not come up within 300 ms");
         assert_int_equal(bus_counts(d).resets, i);
         assert_runs(STUB_VERSION, 3);
@@ -405,7 +405,7 @@ static void test_ram_that_forgets(void **state)
     assert_int_equal(command(file, NULL, NULL, NULL), 5);
     assert_said(error_text, "the RAM holds 0x");
     assert_said(error_text, " at byte 1200, where 0x");
-    assert_said(error_text, "the firmware of before runs again");
+    assert_said(error_text, "the previous firmware runs again");
     assert_file(in_folder("d.hex.before"), true, STUB_VERSION);
     assert_runs(STUB_VERSION, 2);
     bus_destroy(bus);
@@ -439,9 +439,8 @@ static void test_host_that_ends(void **state)
             assert_int_equal(opened, MW_ERR_FIRMWARE);
             assert_said(mw_message(), "processor is held: its firmware does not answer; `moeswitch "
                                       "firmware FILE` loads one");
-            assert_said(
-                error_text,
-                "its processor may be held: `moeswitch firmware FILE`, once more, mends it");
+            assert_said(error_text,
+                        "its processor may be held: repeat `moeswitch firmware FILE` to repair it");
             // reading it leaves it so
             int read = command("--read", in_folder("damaged.hex"), NULL, NULL);
             assert_true(read == 0 || read == 1);
@@ -562,7 +561,7 @@ static void test_whole_device(void **state)
     o.timeout_ms = 3000;
     make_image(words, MWD_LOOP, 5);
     assert_int_equal(mw_firmware_load(&o, words, WORDS, NULL, NULL), MW_ERR_FIRMWARE);
-    assert_said(mw_message(), "did not come up within 3000 ms; the firmware of before runs again");
+    assert_said(mw_message(), "did not come up within 3000 ms; the previous firmware runs again");
     o.timeout_ms = WHOLE_TIMEOUT;
     assert_int_equal(mw_open(&o, &device), 0);
     assert_int_equal(mw_firmware_info(device, &f), 0);

@@ -270,7 +270,8 @@ int mw_reset(struct mw_device *device)
     status = read_info(d, &info);
     if (!status && (info.gpus != d->info.gpus || info.flit_bytes != d->info.flit_bytes ||
                     info.mem_bytes != d->info.mem_bytes || info.experts != d->info.experts))
-        status = mwi_fail(MW_ERR_VERSION, "the device is another than before: open it anew");
+        status =
+            mwi_fail(MW_ERR_VERSION, "the device is not the one that was opened: open it again");
     if (!status)
         status = mwi_restore(d);
     if (status)
@@ -311,7 +312,7 @@ int mw_watch(struct mw_device *device, mw_watch_fn event, void *context)
     int status = mwi_check_open(device, __func__);
     if (!status && !device->transport->watch)
         status = mwi_fail(MW_ERR_CAPACITY,
-                          "transport %s: only a simulated device shows what goes on inside",
+                          "transport %s: only a simulated device shows its internal state",
                           device->transport->name);
     if (!status)
         status = device->transport->watch(device->context, event, context);

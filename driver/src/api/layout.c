@@ -311,8 +311,9 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
     if (c->tile_reductions && (!c->switch_reductions || c->k != 1))
         return mwi_fail(MW_ERR_INVALID, "tile_reductions: only with switch_reductions and k = 1");
     if (c->row_returns && !info->row_sparse)
-        return mwi_fail(MW_ERR_CAPACITY,
-                        "row_returns: this device's rows do not return singly: leave it out");
+        return mwi_fail(
+            MW_ERR_CAPACITY,
+            "row_returns: this device's hubs do not return rows one by one: leave it out");
     if (c->row_returns && (c->switch_reductions || c->received_rows))
         return mwi_fail(MW_ERR_INVALID, "row_returns: not with %s",
                         c->switch_reductions ? "switch_reductions" : "received_rows");

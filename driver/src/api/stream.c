@@ -268,7 +268,7 @@ int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop)
     if (!reduces || dtype > 15 || redop > 7) {
         s->error =
             mwi_fail(MW_ERR_INVALID, "type %u, operator %u: %s", dtype, redop,
-                     reduces ? "types have 4 bits, operators 3" : "not behind an ld_reduce or red");
+                     reduces ? "types have 4 bits, operators 3" : "not after an ld_reduce or red");
         return s->error;
     }
     last->imm = (uint16_t)((last->imm & 0xff) | dtype << 8 | redop << 12);
@@ -360,7 +360,7 @@ int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles)
         return s->error;
     struct mw_instr *last = s->count ? &s->instr[s->count - 1] : NULL;
     if (!last || last->op != MW_I_EXPERT_ROWS || !(last->flags & EXPERT_GATHERED))
-        return keep(s, mwi_fail(MW_ERR_INVALID, "cycles per row: not behind an expert_gathered"));
+        return keep(s, mwi_fail(MW_ERR_INVALID, "cycles per row: not after an expert_gathered"));
     if (cycles > UINT16_MAX)
         return refuse(s, "cycles per row", cycles, UINT16_MAX + 1);
     last->imm = (uint16_t)cycles;
@@ -374,7 +374,7 @@ int mw_stream_expert_gradients(struct mw_stream *s)
         return s->error;
     struct mw_instr *last = s->count ? &s->instr[s->count - 1] : NULL;
     if (!last || (last->op != MW_I_EXPERT && last->op != MW_I_EXPERT_ROWS))
-        return keep(s, mwi_fail(MW_ERR_INVALID, "gradients: not behind an expert"));
+        return keep(s, mwi_fail(MW_ERR_INVALID, "gradients: not after an expert"));
     last->flags |= EXPERT_GRADIENTS;
     return 0;
 }

@@ -61,9 +61,9 @@ int mwi_check_well(const struct mw_device *d, const char *call)
     if (status || s->now != MW_STATE_UNKNOWN)
         return status;
     if (s->lost == MW_ERR_NODEV)
-        return mwi_fail(MW_ERR_NODEV, "%s: %.300s: close the device, and open it anew", call,
+        return mwi_fail(MW_ERR_NODEV, "%s: %.300s: close the device, and open it again", call,
                         s->why);
-    return mwi_fail(MW_ERR_STATE, "%s: what the device does is not known (%.300s): call mw_reset",
+    return mwi_fail(MW_ERR_STATE, "%s: the state of the device is unknown (%.300s): call mw_reset",
                     call, s->why);
 }
 

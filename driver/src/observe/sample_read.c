@@ -103,7 +103,7 @@ int mw_shared_look(const struct mw_shared_id *id, unsigned interval_ms, struct m
     uint64_t now = mwi_share_now(), sampled;
     struct mwi_share_page *page = map(id);
     if (!page)
-        return mwi_fail(MW_ERR_NODEV, "process %u shares no device of number %u", id->pid,
+        return mwi_fail(MW_ERR_NODEV, "process %u shares no device with number %u", id->pid,
                         id->number);
     atomic_store(&page->interval, interval_ms);
     atomic_store(&page->asked, now);

@@ -323,7 +323,7 @@ static int sim_watch(void *context, mw_watch_fn event, void *event_context)
 {
     struct sim *s = context;
     if (!s->ops->watch)
-        return mwi_fail(MW_ERR_CAPACITY, "this model does not show what goes on inside");
+        return mwi_fail(MW_ERR_CAPACITY, "this model does not show its internal state");
     s->watcher = event;
     s->watcher_context = event_context;
     s->ops->watch(s->model, event ? sim_event : NULL, s);

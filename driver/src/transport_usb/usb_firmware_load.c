@@ -128,7 +128,7 @@ static int detach(struct soc *s, int status)
     if (status && status != MW_ERR_FIRMWARE && s->reached) {
         snprintf(why, sizeof why, "%s", mw_message());
         mwi_fail(status,
-                 "%s; its processor may be held: `moeswitch firmware FILE`, once more, mends it",
+                 "%s; its processor may be held: repeat `moeswitch firmware FILE` to repair it",
                  why);
     }
     mwu_disconnect(s->u);
@@ -195,9 +195,9 @@ static int go_back(struct soc *s, const uint32_t *before)
     if (!status)
         status = come_up(s);
     if (!status)
-        return mwi_fail(MW_ERR_FIRMWARE, "%s; the firmware of before runs again", why);
+        return mwi_fail(MW_ERR_FIRMWARE, "%s; the previous firmware runs again", why);
     snprintf(then, sizeof then, "%s", mw_message());
-    return mwi_fail(status, "%s; and the firmware of before is not back: %s", why, then);
+    return mwi_fail(status, "%s; and the previous firmware is not restored: %s", why, then);
 }
 
 /// As it was: nothing has been written.

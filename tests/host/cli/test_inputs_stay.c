@@ -83,8 +83,8 @@ static void others_keep_theirs(void **state)
     const char *counts = scratch("made/topk_ids.npy");
     assert_int_equal(mkdir(scratch("made"), 0777), 0);
     write_file(counts, "1,2,3,4\n", 8);
-    REFUSES(mw_gen_command, "gen", "is there already", scratch("made"), "--counts", counts, "--k",
-            "1");
+    REFUSES(mw_gen_command, "gen", "exists, and is not overwritten", scratch("made"), "--counts",
+            counts, "--k", "1");
     assert_int_equal(size_of(counts), 8);
     const char *words = scratch("firmware.hex");
     write_file(words, "@0\n1\n", 5);

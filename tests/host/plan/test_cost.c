@@ -249,7 +249,7 @@ static void refuses_tables(void **state)
     } bad[] = {
         {"", "line 1: no names of columns"},
         {"m,n,k\n1,1,1\n", "line 1: no column \"us\" and none \"latency\""},
-        {"m,n,k,us\n", "no rows behind the names of columns"},
+        {"m,n,k,us\n", "no rows after the names of columns"},
         {"m,n,latency\n1,1,1\n", "no column \"k\""},
         {"m,n,m,k,us\n1,1,2,1,1\n", "line 1: the column \"m\" is there twice"},
         {"m,n,k,us\n1,1,1\n", "line 2: 3 values, expected 4"},
@@ -258,7 +258,7 @@ static void refuses_tables(void **state)
         {"m,n,k,us\n1,1,1,nan\n", "\"nan\" of column us"},
         {"batch_size,isl,num_heads,us\n", "no column \"step\""},
         {"m,n,k,us\n1,1,1,\"1\n", "a quote without its end"},
-        {"m,n,k,us\n1,1,1,\"1\"2\n", "line 2: text behind a quote"},
+        {"m,n,k,us\n1,1,1,\"1\"2\n", "line 2: text after a quote"},
         {"PAR1\x15\x04PAR1", "a Parquet table, and a CSV is needed"},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)

@@ -367,8 +367,8 @@ static void refuses_bad_traces_and_leaves_nothing(void **state)
     RUN("--trace", folder, "--gpus", "2", "--tokens-per-gpu", T, "--hidden", "8", "--json", json, \
         "--trace-fst", fst, __VA_ARGS__)
     assert_int_equal(TRACED("3", "--layer", "0"), MW_EXIT_INPUT);
-    refuse_text("6 tokens were requested, the trace has 4 (moeswitch run --repeat-tokens "
-                "takes them over again)");
+    refuse_text(
+        "6 tokens were requested, the trace has 4 (moeswitch run --repeat-tokens repeats them)");
     assert_int_equal(TRACED("2", "--layer", "1"), MW_EXIT_INPUT);
     refuse_text("layer 1 was requested");
     weights[0][3][1] = NAN;

@@ -481,7 +481,7 @@ static void writes_over_nothing(void **state)
         assert_int_equal(mkdir(folder, 0777), 0);
         snprintf(path, sizeof path, "%s/%s", folder, mw_trace_files[i]);
         write_file(path, "", 0);
-        REFUSES("is there already", folder);
+        REFUSES("exists, and is not overwritten", folder);
         assert_int_equal(read_bytes(folder, i, &byte, 1), 0);
         assert_int_equal(unlink(path), 0);
         assert_int_equal(rmdir(folder), 0); // and nothing else is in it
@@ -490,7 +490,7 @@ static void writes_over_nothing(void **state)
     const char *folder = scratch("empty");
     assert_int_equal(mkdir(folder, 0777), 0);
     assert_int_equal(RUN(folder, "--tokens", "3"), MW_EXIT_OK);
-    REFUSES("is there already", folder);
+    REFUSES("exists, and is not overwritten", folder);
 }
 
 int main(void)

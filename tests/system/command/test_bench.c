@@ -458,7 +458,7 @@ static void ends_when_interrupted(void **state)
     for (unsigned i = 0; i < 2; i++) {
         snprintf(words, sizeof words, "bench %s --gpus 4 --flit-bytes 8 --json %s", what[i], json);
         assert_interrupts(words, i ? SIGTERM : SIGINT,
-                          "moeswitch: interrupted: the lines above are whole\n");
+                          "moeswitch: interrupted: the lines above are complete\n");
         cJSON *whole, *rows = read_rows(json, &whole);
         assert_true(cJSON_GetArraySize(rows) > 0);
         for (int r = 0; r < cJSON_GetArraySize(rows); r++)

@@ -227,7 +227,7 @@ static void ends_in_order(int number)
     assert_int_equal(WEXITSTATUS(status), 128 + number);
     assert_int_equal(programs_of(folder), 0);
     char *text = read_file(err);
-    assert_string_equal(text, "moeswitch: interrupted; the same command goes on\n");
+    assert_string_equal(text, "moeswitch: interrupted; the same command continues it\n");
     free(text);
     unsigned count = results_of(folder, before);
     assert_true(count >= 2 && count < POINTS);
@@ -447,7 +447,8 @@ static void reports_what_it_cannot_write(void **state)
     snprintf(words, sizeof words, "sweep %s --out %s --jobs 1", grid, folder);
     assert_int_equal(run_on_full_disk(4, words), MW_EXIT_FAILED);
     assert_non_null(strstr(err_text, ".json: cannot write: File too large\n"));
-    assert_non_null(strstr(err_text, "moeswitch: the sweep ends here; the same command goes on\n"));
+    assert_non_null(
+        strstr(err_text, "moeswitch: the sweep ends here; the same command continues it\n"));
     unsigned lines = 0;
     for (char *c = err_text; (c = strchr(c, '\n')); c++)
         lines++;
