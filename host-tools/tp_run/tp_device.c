@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One system on one device: layout, tables, streams, rows, counters, and the check of every output
-// element. Three experts of a GPU are the parts of the workload, and every row's routing entry
-// names the own one, so that a part is expert.rows of gathered tokens.
+// Runs one system on one device: layout, tables, streams, rows, counters, and the check of every
+// output element. The parts of the workload are three experts of each GPU. The routing entry of
+// every row names this GPU's expert for the part. So a part is expert.rows of gathered tokens.
 #include "analysis/costs.h"
 #include "base/interrupt.h"
 #include "base/seconds.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATTERN = 0xa5 }; ///< bytes of rows that are to be written
+enum { PATTERN = 0xa5 }; ///< value of each byte that the workload will write
 
 struct job {
     const struct mw_run_params *params;
@@ -28,12 +28,12 @@ struct job {
     struct mw_device *device;
     struct mw_layer_config config;
     struct mw_layout layout;
-    struct mw_multicast *group[MW_MAX_PORTS + 1]; ///< of one GPU each, and of all
+    struct mw_multicast *group[MW_MAX_PORTS + 1]; ///< one of each GPU, and one of all GPUs
     unsigned all, one[MW_MAX_PORTS];
     struct mw_error *err;
 };
 
-/// What fetches samples while the device works.
+/// Context of fetch(), which reads samples while the device runs.
 struct recording {
     struct mw_monitor *monitor;
     struct mw_device *device;
@@ -103,7 +103,7 @@ int mw_tp_device_lack(const struct mw_run_params *params, const struct mw_tp_pro
     return status;
 }
 
-/// The device, which must have all that the system needs.
+/// Open the device, and check that it has all that the system needs.
 static int open_whole(struct job *j)
 {
     struct mw_device_info info;
@@ -117,7 +117,7 @@ static int open_whole(struct job *j)
     return status || !merged(j) ? status : mw_tp_check_entries(j->p, info.merge_entries, j->err);
 }
 
-/// Numbers of gathered rows.
+/// How many numbers the gathered rows of all parts take.
 static unsigned gathered_rows(const struct job *j)
 {
     const unsigned own = MW_TP_PARTS * mw_tp_own(j->p);
@@ -127,7 +127,7 @@ static unsigned gathered_rows(const struct job *j)
     return tiles(j) ? j->p->gpus << shift : j->p->gpus * own;
 }
 
-/// The number of a part's row.
+/// The number of a part's row, as gathered token.
 static unsigned number(const struct job *j, enum mw_tp_part part, unsigned home, unsigned place)
 {
     return tiles(j) ? mw_tp_number(j->p, j->layout.token_shift, part, home, place)
@@ -140,7 +140,7 @@ static uint64_t address(const struct job *j, bool output, unsigned number)
     return base + (uint64_t)number * mw_tp_row_bytes(j->p);
 }
 
-/// Rows are loaded from the output of LN to the input of GEMM-2.
+/// Loads move rows from the output of LN to the input of GEMM-2.
 static void configure_loads(struct job *j)
 {
     j->config.merge_loads = true;
@@ -181,7 +181,7 @@ static int configure(struct job *j)
     if (tiles(j))                        // they go to the input of LN, or are what is gathered
         j->layout.out_base =
             address(j, merged(j) && !mw_tp_has(p, MW_TP_LN), number(j, MW_TP_LN, 0, 0));
-    if (merged(j)) // index load_first is that of the first of LN's results
+    if (merged(j)) // index load_first is the first result of LN
         j->layout.load_base = address(j, true, number(j, MW_TP_LN, 0, 0)) -
                               (uint64_t)c->load_first * mw_tp_row_bytes(p);
     code = mw_expert_map_even(j->device, MW_TP_PARTS * p->gpus);
@@ -248,17 +248,17 @@ static size_t row_bytes(const struct job *j)
     return mw_tp_row_bytes(j->p);
 }
 
-/// Where a logical row of a part lies in a buffer of all M rows.
+/// The place of a logical row of a part in a buffer of all M rows.
 static unsigned place_of(const struct job *j, unsigned row)
 {
     const unsigned own = mw_tp_own(j->p);
     return tiles(j) ? row : mw_tp_place(j->p, j->ranges, row / own, row % own);
 }
 
-/// Rows of some GPUs, which move side by side, each through its own port.
+/// Rows of some GPUs. They move concurrently, those of each GPU through its own port.
 struct batch {
     unsigned first, gpus;     ///< of GPUs first .. first + gpus - 1
-    unsigned most;            ///< GPUs that there is room for
+    unsigned most;            ///< GPUs for which there is room
     uint16_t *rows;           ///< M of each GPU
     struct mw_transfer *list; ///< room for one from each home to each GPU
 };
@@ -281,7 +281,7 @@ static void batch_free(struct batch *b)
     free(b->list);
 }
 
-/// The next GPUs; false: there are no more.
+/// Continue with the next GPUs. False: there are no more.
 static bool batch_next(const struct job *j, struct batch *b)
 {
     const unsigned left = j->p->gpus - (b->first + b->gpus);
@@ -295,7 +295,8 @@ static uint16_t *batch_rows(const struct job *j, const struct batch *b, unsigned
     return b->rows + (size_t)(gpu - b->first) * j->p->o.rows * j->p->hidden;
 }
 
-/// A part's rows at each GPU, between its memory and the batch: all at once, or home by home.
+/// Move a part's rows between the memories of the GPUs and the batch: all at once, or home by
+/// home.
 static int move_rows(struct job *j, struct batch *b, bool write, bool output, enum mw_tp_part part)
 {
     const unsigned own = mw_tp_own(j->p), homes = tiles(j) ? j->p->gpus : 1;
@@ -312,7 +313,7 @@ static int move_rows(struct job *j, struct batch *b, bool write, bool output, en
     return code ? failed(j, write ? "rows" : "output rows", code) : MW_EXIT_OK;
 }
 
-/// Routing entries of a GPU: the own expert of the part, and the row's weight.
+/// Routing entries of a GPU: its own expert for the part, and the weight of the row.
 static void make_routing(const struct job *j, unsigned gpu, uint8_t *table)
 {
     const unsigned rows = j->p->o.rows, own = mw_tp_own(j->p);
@@ -342,7 +343,7 @@ static int load_routing(struct job *j, struct batch *b)
     return code ? failed(j, "routing tables", code) : MW_EXIT_OK;
 }
 
-/// Input of the workload at each GPU: that of GEMM-1, or the own rows that are gathered.
+/// Load the input of the workload at each GPU: that of GEMM-1, or the own rows that are gathered.
 static int load_input(struct job *j, struct batch *b)
 {
     const unsigned own = mw_tp_own(j->p), hidden = j->p->hidden;
@@ -356,7 +357,8 @@ static int load_input(struct job *j, struct batch *b)
     return move_rows(j, b, true, !reduces, reduces ? MW_TP_GEMM_1 : MW_TP_LN);
 }
 
-/// Rows that the workload writes get a pattern; sums that are added up in memory start with 0.
+/// Fill the rows that the workload writes with a pattern. Sums that are added up in memory start
+/// with 0.
 static int load_pattern(struct job *j, struct batch *b)
 {
     const size_t bytes = b->gpus * j->p->o.rows * row_bytes(j);
@@ -451,7 +453,7 @@ static int take_counters(struct job *j, struct mw_tp_result *r)
     return code ? failed(j, "counters", code) : MW_EXIT_OK;
 }
 
-/// Called while the device works: fetches samples. A failure shows in the samples that are missing.
+/// Called while the device runs: reads samples. A failure appears as missing samples.
 static int fetch(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
     struct recording *at = context;
@@ -460,7 +462,7 @@ static int fetch(void *context, uint64_t tokens, uint64_t total, uint64_t cycles
     return 0;
 }
 
-/// Ports and GPUs shall record what the params ask for.
+/// Let ports and GPUs record what the parameters request.
 static int start_recording(struct job *j, struct mw_layer_result *r)
 {
     const unsigned classes = 1u << MW_CLS_STORE | 1u << MW_CLS_PART;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Figures of tensor-parallel workloads: their sum, the lines above the table, mistakes, and JSON.
+// Figures of tensor-parallel workloads: summary, the lines above the table, errors, and JSON.
 #include "analysis/bounds.h"
 #include "golden/golden.h"
 #include "report/report.h"
@@ -16,7 +16,7 @@ static struct mw_link_parameters links(const struct mw_tp_problem *p)
     return (struct mw_link_parameters){.flit_bytes = p->flit_bytes, .link_cycles = p->link_cycles};
 }
 
-/// The time per row of each part, and of which the engine cannot keep it.
+/// Print the time per row of each part, and for which parts the engine is slower than that.
 static void report_parts(FILE *out, const struct mw_tp_problem *p)
 {
     const uint64_t least = mw_tp_least_cycles(p);
@@ -72,7 +72,7 @@ void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p)
 /// Of all ports.
 struct loads {
     uint64_t loads, fetches, bypasses, evictions, kept, spread;
-    uint64_t entries, longest; ///< most of a port
+    uint64_t entries, longest; ///< maximum over the ports
 };
 
 static bool merges(const struct mw_tp_result *r)
@@ -98,15 +98,14 @@ static struct loads loads_of(const struct mw_tp_result *r, const struct mw_tp_pr
     return sum;
 }
 
-/// The share of the loads that could join another one's fetch which did. Of two GPUs there are
-/// none.
+/// Of the loads that can merge, the share that did. With two GPUs no load can merge.
 static double merge_rate(const struct mw_tp_problem *p, const struct loads *sum)
 {
     return mw_ratio((double)(sum->loads - sum->fetches),
                     (double)(p->gpus - 2) * p->o.rows * mw_tp_row_loads(p));
 }
 
-/// Cycles from the first to the last load of a row, of those that went through the table.
+/// Mean cycles from the first to the last load of a table entry.
 static double mean_spread(const struct loads *sum)
 {
     return mw_ratio((double)sum->spread, (double)(sum->fetches - sum->bypasses));
@@ -119,24 +118,24 @@ void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw
     if (!merges(r))
         return;
     if (p->gpus > 2)
-        snprintf(rate, sizeof rate, "%.1f %% of those possible merged", 100 * merge_rate(p, &sum));
+        snprintf(rate, sizeof rate, "%.1f %% of the possible merges", 100 * merge_rate(p, &sum));
     mw_report_paragraph(out,
                         "%s: %" PRIu64 " loads, %s; %" PRIu64 " fetches, %" PRIu64
-                        " of them past the table; %" PRIu64 " loads answered by kept rows, %" PRIu64
-                        " rows evicted; at most %" PRIu64
+                        " of them bypassed the table; %" PRIu64
+                        " loads answered by kept rows, %" PRIu64 " rows evicted; at most %" PRIu64
                         " entries of a port in use; %.1f cycles from first to last load of an "
                         "entry, at most %" PRIu64 " (of each modulo 65 536)",
                         r->system->name, sum.loads, rate, sum.fetches, sum.bypasses, sum.kept,
                         sum.evictions, sum.entries, mean_spread(&sum), sum.longest);
 }
 
-/// What a counter of loads may be, from least to most.
+/// A counter of loads, and the range of its possible values.
 struct load_limit {
     const char *what;
     uint64_t counted, least, most;
 };
 
-/// Counters of loads that cannot be; the first of them in `first`.
+/// Count the counters of loads with impossible values. `first` receives the first of them.
 static unsigned load_errors(const struct mw_tp_result *r, const struct mw_tp_problem *p,
                             struct mw_flit_error *first)
 {
@@ -163,7 +162,7 @@ static unsigned load_errors(const struct mw_tp_result *r, const struct mw_tp_pro
 
 // ---- sums and mistakes --------------------------------------------------------------------------
 
-/// Counters that differ from the list; the first of them in `first`.
+/// Count the counters that differ from the list. `first` receives the first of them.
 static unsigned flit_errors(const struct mw_tp_result *r, const struct mw_tp_problem *p,
                             struct mw_flit_error *first)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See tp_run.h: the systems one after the other, their lines, and the files.
+// See tp_run.h. Runs the systems one after another, prints a line for each, and writes the files.
 #include "tp_run/tp_run.h"
 
 #include "analysis/fit.h"
@@ -28,8 +28,8 @@ struct job {
     struct mw_error *err;
 };
 
-/// The time per row of each part: that of its option, of the shape, of --expert-cycles, or half of
-/// what the links leave.
+/// Set the time per row of each part: by its option, the shape or --expert-cycles. The default
+/// lets the busiest engine work for half of the strict bound of the links.
 static void set_cycles(const struct mw_run_params *params, struct mw_tp_problem *p)
 {
     uint64_t all = params->expert_cycles;
@@ -67,8 +67,8 @@ int mw_tp_prepare(struct mw_run_params *params, struct mw_tp_problem *p, struct 
     return status;
 }
 
-/// Whether this machine holds the rows: input and output of each part at each simulated
-/// GPU, and the tool's own.
+/// Check that this machine's memory holds the rows: input and output of each part at each
+/// simulated GPU, and the tool's own copies.
 static int check_memory(const struct job *j)
 {
     enum { OWN = 2 };
@@ -86,8 +86,9 @@ static int check_memory(const struct job *j)
                    mw_bytes_text(available, has, sizeof has));
 }
 
-/// Whether "all" is without the system: `why` says it. What all systems need is not looked at: a
-/// device without that runs none, and the first one says so.
+/// Check whether "all" leaves the system out: `why` receives the reason, or is empty. Primitives
+/// that all systems need are not checked here. Without them no system runs, and the first one
+/// reports this.
 static int look_for(struct job *j, const struct mw_tp_system *system, char *why, size_t bytes)
 {
     const char *text = mw_tp_unfit(&j->p, system), *lack = NULL;
@@ -101,7 +102,7 @@ static int look_for(struct job *j, const struct mw_tp_system *system, char *why,
     return status;
 }
 
-/// The systems that were named, or all that fit; why the others are left out.
+/// Choose the systems that were named, or all that fit. Print why the others are left out.
 static int choose(struct job *j)
 {
     char why[200];
@@ -119,7 +120,7 @@ static int choose(struct job *j)
     return MW_EXIT_OK;
 }
 
-/// One system, and its line.
+/// Run one system and print its line.
 static int run_system(struct job *j, unsigned i)
 {
     struct mw_tp_result *r = &j->result[i];
@@ -161,7 +162,7 @@ static int run_systems(struct job *j)
     return worst;
 }
 
-/// JSON, what is made of it, and pictures.
+/// Write JSON, CSV made of it, and pictures.
 static int write_data(struct job *j)
 {
     const struct mw_data_files *files = &j->params->files;

@@ -242,7 +242,7 @@ static void reset_fails(void **state)
     }
     *fake_fabric(&fake, FABRIC(size)) += 1;
     assert_code(mw_reset(device), MW_ERR_VERSION);
-    assert_message("another than before");
+    assert_message("not the one that was opened");
     *fake_fabric(&fake, FABRIC(size)) -= 1;
     assert_unknown();
     assert_well(true);
