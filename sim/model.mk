@@ -86,8 +86,8 @@ VMAKE_PLAIN = $(subst CXX=$(MODEL_CXX),CXX=$(PLAIN_CXX),$(subst CXX=$(CXX),CXX=$
 # as many as a cut-down layer uses.
 start_of_large = sed -i 's/\(for (int __Vi0 = 0; __Vi0 < \)[0-9]\{6$(comma)\};/\132768;/'
 
-# The whole fabric is compiled in few pieces, as each reads the model's header anew: that takes clang as long as the code
-# of one of Verilator's files. Verilator itself makes pieces of what runs. What only starts a model is one piece.
+# The whole fabric is compiled in few pieces, as each reads the model's header anew: that takes clang as long as the
+# code of one of Verilator's files. Verilator itself makes pieces of what runs. What only starts a model is one piece.
 PIECES := --output-groups 4
 # prefix
 start_piece = cd $$(@D) && ls $(1)*Slow.cpp | sed 's/.*/\#include "&"/' >$(1)_start.cpp
