@@ -36,9 +36,12 @@ def c_enum(prefix, items):
     return "enum {\n" + "\n".join(rows) + "\n};\n\n"
 
 
+def md_row(cells):
+    return "| " + " | ".join(str(c).replace("|", "\\|") for c in cells) + " |\n"
+
+
 def md_table(head, rows):
-    return "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n" + "".join("| " + " | ".join(str(c) for c in r)
-                                                                                   + " |\n" for r in rows) + "\n"
+    return md_row(head) + "|" + "---|" * len(head) + "\n" + "".join(md_row(r) for r in rows) + "\n"
 
 
 def md_text(text):

@@ -11,7 +11,7 @@ import sys
 from systemrdl import RDLCompiler
 from systemrdl.node import MemNode, RegfileNode, RegNode
 
-from gen import md_text
+from gen import md_row, md_text
 
 
 def access(node):
@@ -73,7 +73,7 @@ def after_hold(top):
     rows += [(f"`{m.inst_name}`", "unchanged") for m in top.children(unroll=False) if isinstance(m, MemNode)
              and m.is_sw_writable]
     head = "### What firmware can write, and its value after a hold\n\n| register and field | value |\n|---|---|\n"
-    return head + "".join("| " + " | ".join(r) + " |\n" for r in rows) + "\n"
+    return head + "".join(map(md_row, rows)) + "\n"
 
 
 def page(top):
@@ -90,7 +90,7 @@ def page(top):
                 rows += register_rows(r, c.address_offset)
     head = (f"## {top.get_property('name')}\n\n{md_text(top.get_property('desc'))}\n\n| register, field | address | "
             "bits | access | reset | meaning |\n|---|---|---|---|---|---|\n")
-    return head + "".join("| " + " | ".join(r) + " |\n" for r in rows) + "\n" + after_hold(top)
+    return head + "".join(map(md_row, rows)) + "\n" + after_hold(top)
 
 
 def main():
