@@ -11,8 +11,8 @@
 module node_csr #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned NumErr = 1  // error sources
-    // Sizes of the node: of the fields that they bound, only the bits are kept that a layer which
-    // fits can have set, so that shifters and comparators behind them are no wider.
+    // Sizes of the node. Fields that they bound keep only the bits that a fitting layer can set,
+    // so that shifters and comparators after them are no wider.
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,

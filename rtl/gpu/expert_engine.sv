@@ -12,9 +12,9 @@
 // retires when the rows of the range are done. A tile then holds rows of one instruction, and the
 // last tile of each expert holds the rest. With gathered tokens imm replaces expert_cycles, unless
 // it is 0. With flags 7 (TileReductions) a signal names each row, whose number is {home, index}.
-// With flags.3 (GateGradients) the engine reads a row of x beside each row, and the dot product of
-// the row and the expert's value of x leaves (dw_o) for the row's token and list position.
-// With flags 3 (MergeLoads) the rows are the next of those that the tracker has listed as loaded.
+// With flags.3 (GateGradients) the engine also reads a row of x for each row. The dot product of
+// the row and the expert's value of x leaves (dw_o), with the row's token and list position. With
+// flags 3 (MergeLoads) the rows are the next of those that the tracker has listed as loaded.
 // Ports: Region bases must be aligned to 128 bytes, and the row stride must be four flits or more.
 // The memory answers 3 cycles after the grant.
 // Order: Signals in the order of the tile's rows.

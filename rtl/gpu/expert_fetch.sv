@@ -6,9 +6,9 @@
 // Function: If rows have scales (RowTypes), a row leaves as blocks of ScaleBlock elements. Each has
 // addresses of its own, and the product of gate weight and scale in place of the weight. The scale
 // is the block's or, if elements are e2m1, the row's. Blocks of those have eight scales besides.
-// With gradients_i a row has the address of a row of x (f), the factor of the coefficient alone,
-// and its token: that of the tracker's list, the number of a gathered row, or the first word of the
-// row's entry in the meta table.
+// With gradients_i a row also has the address of a row of x (f), the factor of the coefficient
+// alone, and its token. The token comes from the tracker's list, is the number of a gathered row,
+// or is the first word of the row's entry in the meta table.
 // Ports: The row stride must be four flits or more, and region bases aligned to four flits, so that
 // every row starts with a group of four. row_o is stable for 4 cycles after row_take_i, and
 // row_o.factor is complete 3 cycles after it. Memory answers 3 cycles after the grant. A

@@ -97,9 +97,9 @@ module expert_lanes #(
         end
     end
 
-    // Stage 3: both roundings in one. The first one, to 24 bits, matters to the second next to a
-    // tie of bf16 only: a value less than half of its last place above the tie falls onto it, and
-    // one as close below rises onto it.
+    // Stage 3: both roundings in one. The first rounding, to 24 bits, affects the second only next
+    // to a tie of bf16. A value less than half of a last place above the tie falls onto it, and one
+    // as close below rises onto it.
     logic sign3_q[Lanes], huge3_q[Lanes], nan3_q[Lanes];
     logic [9:0] exp3_q[Lanes];
     logic [6:0] frac3_q[Lanes];

@@ -35,10 +35,9 @@ module mem_wr_mux #(
     logic [2:0] run_q;  // writes of this client in a row, modulo 8
     logic pass;
 
-    // A multiplexer of n pairs takes n LUT4 per bit: the value that runs down its chain chooses
-    // inside the pair until it meets the chosen pair, and is data from there on. The pair
-    // is one-hot in registers of its own, so that synthesis cannot see that they exclude
-    // each other and undo the chain.
+    // A multiplexer of n pairs takes n LUT4 per bit. The value that runs down its chain first
+    // selects inside a pair. From the chosen pair on it is data. The pair is one-hot in registers
+    // of its own, so that synthesis cannot see that they exclude each other and undo the chain.
     localparam int unsigned Pairs = (Clients + 1) / 2;
     logic [Pairs-1:0] pair_q;
 

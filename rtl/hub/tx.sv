@@ -17,8 +17,8 @@
 // out. send and control share one queue of stores. row_sum's stores (sst) alternate with that
 // queue. Where rows return, two of them go for each of the queue. A gradient goes before both, but
 // lets one of them pass behind each gradient. It never waits for dispatch_throttle.
-// Back-pressure: req and st by ready when their queue is full. ctl, sst and part by ready, which is
-// a grant, while another packet is on the link or no credit is left.
+// Back-pressure: ready of req and st is low while their queue is full. ready of ctl, sst and part
+// is a grant: it is low while another packet is on the link or no credit is left.
 // Latency: A store waits for credit for ever only if the switch never frees a packet. No other
 // class waits for it.
 `default_nettype none

@@ -5,10 +5,10 @@
 // Function: IEEE 754, round to nearest even, with subnormals, infinities and signed zeros. NaN
 // results are 0x7fffffff. Minimum and maximum as in PTX: -0 lies below +0, and a number beats a
 // NaN. With over_i the result register takes over_data_i instead of a result. With Narrow b is a
-// bf16: its lower half counts as 0, and one comparison of 15 bits orders the magnitudes, as |a| >=
-// |b| exactly when the upper halves say so. a is then a bf16 or a result, so a NaN shows in its
-// upper half. A normalising shift that stops at the exponent makes subnormal results like any
-// other. It uses one 18x18 multiplier.
+// bf16, whose lower half counts as 0. One comparison of 15 bits then orders the magnitudes, because
+// |a| >= |b| exactly when it holds for the upper halves. a is then a bf16 or a result, so a NaN
+// shows in its upper half. A normalising shift that stops at the exponent makes subnormal results
+// like any other. It uses one 18x18 multiplier.
 // Back-pressure: None.
 // Latency: fp_pkg::FpAddLatency cycles, one operation per cycle. A stage computes only after a
 // valid, so an idle adder costs a simulator nothing.
@@ -180,9 +180,9 @@ module fp32_add #(
         return n;
     endfunction
 
-    // One adder: the leading bit completes the exponent, the last place takes the carry, or that of
-    // the upper half: the first rounding may make a tie of the second one, or break it, and is not
-    // carried out then. The rest are clears of whole fields, which flip-flops do by themselves.
+    // One adder: the leading bit completes the exponent, and the last place of the word or of the
+    // upper half takes the carry. If the first rounding makes or breaks a tie of the second one, it
+    // is not carried out. The rest are clears of whole fields, which flip-flops do by themselves.
     function automatic logic [31:0] round(input norm_t n, input logic half);
         logic [7:0] exp;
         logic [22:0] frac;

@@ -82,8 +82,8 @@ package red_pkg;
         return {canonical(types, ops, dtype, x[63:32]), canonical(types, ops, dtype, x[31:0])};
     endfunction
 
-    // What changes nothing when it is reduced with another element of 32 bits, or with each of two
-    // of 16: -0 added, or a NaN beside a number, or an integer.
+    // The neutral element of a reduction, of 32 bits or twice 16 bits: -0 for sums of floats, a
+    // NaN for their min and max, or an integer.
     function automatic logic [31:0] neutral(input set_t types, input ops_t ops, input red_t r);
         import packet_pkg::*;
         if (plain(types, ops) || (Floats[r.dtype] && r.redop == REDOP_ADD))

@@ -6,9 +6,9 @@
 // Function: The copies that a GPU gets are added as they come, without its own, which cross no
 // link. find_i searches the Hot other GPUs that get most, the lower first of equal ones. hot_o[0]
 // gets most of all. A find_i before all counts have arrived uses those that have. share_o: tokens
-// of this GPU with remote targets (tok_i, of its own count), and copies of others for it, valid
-// once the copy counts of all GPUs have arrived. go_i clears everything except hot_o. A layer that
-// uses the counts of another one has none.
+// of this GPU with remote targets (tok_i, of its own count), and copies of other GPUs for it. It is
+// valid once the copy counts of all GPUs have arrived. go_i clears everything except hot_o. A layer
+// that uses the counts of another one has none.
 // Order: A count takes effect in the next cycle.
 // Back-pressure: None.
 // Latency: find_i takes Hot x N cycles, and one for each count that comes meanwhile. hot_o is valid

@@ -7,10 +7,10 @@
 // ready at once. sig_* (from the wire) and own_* (from this GPU's experts) count it down. Tokens
 // are indices at home, except those of sig_*, own_* and arm_* (global, below N << TokensLog2).
 // Counts of another epoch do not count. sweep_i clears those of the tokens that the configuration
-// has, one per cycle: before the first layer, and when the epoch wraps or the sizes change, as an
-// aborted layer leaves counts. cfg_i must be set by then, and no request may come in that cycle.
-// Nothing is taken while sweep_busy_o. go_i empties the ready queue: a layer that takes its tokens
-// in order leaves it full.
+// has, one per cycle. It comes before the first layer, and when the epoch wraps or the sizes
+// change, because an aborted layer leaves counts. cfg_i must be set by then, and no request may
+// come in that cycle. Nothing is taken while sweep_busy_o. go_i empties the ready queue: a layer
+// that takes its tokens in order leaves it full.
 // - With switch-initiated reductions (switch_reductions), counts are of own experts only, and sig_*
 //   are GRANTs. A token with remote experts (arm_remote_i) is ready with its GRANT. When its own
 //   experts, if any, have finished, lane_* reports that to the switch.
@@ -23,8 +23,9 @@
 // nothing ever waits for combine. own_ waits while lane_ does, others do not.
 // Latency: A signal waits two cycles for each pending arm and own signal. The tokens in flight
 // bound both.
-// Errors: BOUNDS for another GPU's token. COUNT for one signal too many, and for a GRANT of a token
-// that does not wait only for it; with tile reductions, for the second GRANT of a token.
+// Errors: BOUNDS for another GPU's token. COUNT for one signal too many, and for a GRANT of a
+// token that waits for something else, too. With tile reductions, COUNT for the second GRANT of a
+// token.
 `default_nettype none
 
 module token_tracker #(

@@ -21,15 +21,17 @@
 // packet has left.
 // Latency: A CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each plus the time
 // of the token tracker and the event counters.
-// Errors: A packet beyond its credit is dropped and reported (CREDIT). A CTRL packet of another
-// epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does not
-// exist (BOUNDS) only returns its credit. REQ and PART packets of another epoch, or with an opcode
-// of another class, are poisoned but keep their place, because their receiver waits for an answer.
-// rx_store checks STORE packets. SIGNAL is an unknown opcode in layers with row_returns, and in
-// layers with switch-initiated reductions. So is a request in the latter. A wrong GRANT names no
-// row: EPOCH, or LENGTH if it has a size, is damaged, or has a lane after an empty one. grant_lanes
-// checks each row. A wrong FETCH is dropped: EPOCH and LENGTH as for a GRANT, OPCODE in layers
-// without merge_loads, BOUNDS if its index is not a loaded row, WINDOW if load_serve has no place.
+// Errors: A packet beyond its credit is dropped and reported (CREDIT). A CTRL packet does nothing
+// but return its credit if it is of another epoch, has an unknown opcode or a wrong size, or names
+// a token or event counter that does not exist (BOUNDS). REQ and PART packets of another epoch, or
+// with an opcode of another class, are poisoned but keep their place, because their receiver waits
+// for an answer. rx_store checks STORE packets. SIGNAL is an unknown opcode in layers with
+// row_returns, and in layers with switch-initiated reductions. So is a request in the latter. A
+// wrong GRANT names no row: EPOCH, or LENGTH if it has a size, is damaged, or has a lane after an
+// empty one.
+// grant_lanes checks each row. A wrong FETCH is dropped: EPOCH and LENGTH as for a GRANT, OPCODE
+// in layers without merge_loads. It is BOUNDS if the index is not a loaded row, and WINDOW if
+// load_serve has no place.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

@@ -2,9 +2,9 @@
 //
 // Read-modify-write of red packets, before a write port of memory.
 //
-// Function: Flits of a write worker pass through. For a flit of a red, the module reads the
-// memory, reduces it with the flit in the reduction lanes, and writes the result with the flit's
-// byte enables. Every step rounds elements of 8 and 16 bits, because memory holds no wider ones.
+// Function: Flits of a write worker pass through. For a flit of a red, the module reads memory,
+// reduces the contents with the flit, and writes the result with the flit's byte enables. Every
+// step rounds elements of 8 and 16 bits, because memory holds no wider ones.
 // Order: Flits of reds change memory atomically, in the order of arrival: a flit is not read while
 // an earlier one with the same address is inside. Other flits may overtake flits of reds.
 // Back-pressure: in_ready_o. The read port waits for rd_ready_i. Its answers come in order at any

@@ -100,8 +100,8 @@ module grant_lists #(
     end
 
     // ---- lists that are here --------------------------------------------------------------------
-    // Behind the header a list goes on with its second target: lane l of a flit is lane l + 1 of
-    // the list's, the last one the first of its next.
+    // After the header a list continues with its second target. Lane l of a flit is lane l + 1 of
+    // the list's flit, and the last lane is the first of the list's next flit.
     logic [FlitW-1:0] out_flit_q;
     logic head, half_q;
     logic [Cfg.GpuW-1:0] home;

@@ -2,11 +2,12 @@
 //
 // Sends gradients of gate weights home: each is an ST of 4 bytes.
 //
-// Function: The gradient of the expert at position j of the token with index i at its home goes to
-// dw_base + 4 (i << k_shift | j) there. tx takes it past its queue of stores, in which dispatch may
-// be held. That of an own token joins control's packets on the local stream. The receiver checks
-// the place. Home and index of a gathered token (dense) come from subtractions of tokens, a cycle
-// for each GPU before its home. At go a packet that has begun ends first.
+// Function: The gradient goes to dw_base + 4 (i << k_shift | j) at the home of its token. i is the
+// token's index there, and j the position of the expert in its list. tx takes it past its queue of
+// stores, in which dispatch may be held. That of an own token joins control's packets on the local
+// stream. The receiver checks the place. Home and index of a gathered token (dense) come from
+// subtractions of tokens, a cycle for each GPU before its home. At go a packet that has begun ends
+// first.
 // Order: Gradients in the order of arrival. loc_merge states that of the local stream.
 // Back-pressure: dw_ready_o, with the last flit of the packet: a gradient that was taken is on the
 // link, or in a queue of own stores, in front of a later fence. A local packet of control waits for

@@ -2,12 +2,13 @@
 //
 // Middle of send: cuts an instruction into transfers.
 //
-// Function: A transfer is a range of own memory for consecutive addresses at one receiver (st,
-// st.linear), at many (dymultimem.st, multimem.st, multimem.red), or at one of many (st.rowsp): a
-// token's row, its gate weights, or all of an instruction without tokens. A token is armed at the
-// token tracker before its first transfer, and only while fewer than cfg.in_flight armed tokens
-// wait for tok_done_i. multimem.st with flags 1 copies rows that lie 2^row_shift bytes apart, a
-// transfer for each, with 2 routing entries. Its own address counts from xs_base or rt_base.
+// Function: A transfer is a range of own memory: a token's row, its gate weights, or all of an
+// instruction without tokens. It goes to consecutive addresses at one receiver (st, st.linear), at
+// many (dymultimem.st, multimem.st, multimem.red), or at one of many (st.rowsp). A token is armed
+// at the token tracker before its first transfer, and only while fewer than cfg.in_flight armed
+// tokens wait for tok_done_i. multimem.st with flags 1 copies rows that lie 2^row_shift bytes
+// apart, a transfer for each, with 2 routing entries. Its own address counts from xs_base or
+// rt_base.
 // Order: Tokens in the order of send_list. Of a token first its row, then its gate weights unless
 // flags.0. st.rowsp sends both for each remote target in the order of its list, then for its own
 // targets together. st sends to GPUs p + 1, p + 2, ... modulo N, and to p last.
@@ -272,9 +273,10 @@ module send_transfers #(
 
     // ---- tokens into transfers ------------------------------------------------------------------
     // x_q: bytes from the first own row to the token's; in any order a token's number is shifted to
-    // its place. s_q: a shift register, one place per cycle: own port << (token_shift + row_shift)
-    // for the multimem address, or a unicast row's number << row_shift; of rows apart, the bytes
-    // before the next one. Both are ready long before the transfer that needs them.
+    // its place. s_q is a shift register, one place per cycle. It makes own port << (token_shift +
+    // row_shift) for the multimem address, or a unicast row's number << row_shift. For rows that
+    // lie apart it makes the bytes before the next one. Both are ready long before the transfer
+    // that needs them.
     logic [Cfg.MemBytesLog2-1:0] x_q, stride_q;
     logic [ShiftW-1:0] s_q;
     logic [Cfg.TokW-1:0] first_token_q;  // own port << token_shift

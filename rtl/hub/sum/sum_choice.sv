@@ -106,8 +106,8 @@ module sum_choice #(
         end
     end
 
-    // Own rows wait for this unit alone, and combine has more of them than any requester: beside an
-    // uplink with enough to send, every second packet of their lane is theirs.
+    // Own rows wait only for this unit, and combine has more rows than any requester. So every
+    // second packet of their lane is theirs while the uplink has enough to send.
     assign own_first = lane_ctx[Cfg.GpuW'(cfg_i.port)] && !own_last
                        && up_q >= (lanes_i ? 4'(LanePkts - 2) : 4'(AddPkts - 2));
     assign own_chosen = own_first || turn == Cfg.GpuW'(cfg_i.port);

@@ -6,9 +6,9 @@
 // follows without a wait here.
 // Ports: free_o: a packet is present that is not claimed. claim_i (only with free_o) takes it.
 // Order: Packets are claimed and used in the order of arrival.
-// Back-pressure: res_ready_o delays the payload of a packet that the adder has not taken (flits of
-// 8 bytes: one at a time), or while 15 flits wait for it. A local packet that has claimed waits
-// only for the adder, so it ends.
+// Back-pressure: res_ready_o delays the payload of a packet that the adder has not taken, and
+// payload while 15 flits wait for the adder. Flits of 8 bytes pass one at a time. A local packet
+// that has claimed waits only for the adder, so it ends.
 // Errors: A poisoned packet is one error (err_valid_o). If its header is poisoned, all flits are.
 // If it turns bad later (res_bad_i), all flits from that one on are. Earlier flits are in the
 // adder, or in memory, and are right.

@@ -4,8 +4,9 @@
 // flit at its head.
 //
 // Function: The look-up is the longest path. The target of the flit in the queue's register is
-// therefore selected one cycle earlier, and may be looked up then: the last lane of a header, or
-// one lane after the other of a list. A header may come directly from the link, a list may not.
+// therefore selected one cycle earlier, and may be looked up in that cycle. It is the last lane of
+// a header, or each lane of a list in turn. A header may come directly from the link, a list may
+// not.
 // Order: First in, first out.
 // Back-pressure: almost_full_o, see flit_queue. Packets within credits and open
 // reductions do not raise it.

@@ -9,12 +9,12 @@
 // Back-pressure: None. A packet holds its CTRL credit until its last lane is taken (free_o), so
 // each packet has a place. take_i reports one cycle late that a lane was taken. The lane is stable
 // until then, and the taker must ignore it in that cycle.
-// Latency: A lane waits for one lane of each other input, and for entries at the home's port (see
-// report_scoreboard), or for its queue of FETCHs (see merge_table).
-// Errors: A packet without a lane (LENGTH), with a home that does not exist (UNMAPPED) or may not
-// be reached (PARTITION), or with an index without an entry (BOUNDS) must not be pushed. The port
-// itself may always be reached. An LD must name neither its own port (PARTITION) nor an index that
-// is not one of rows that are loaded (BOUNDS), nor more rows than the window has room for (WINDOW).
+// Latency: A lane waits for one lane of each other input. At the home's port it waits for entries
+// (see report_scoreboard), or as lane of an LD for the queue of FETCHs (see merge_table).
+// Errors: A packet must not be pushed if code_o is not NONE. LENGTH: it has no lane. UNMAPPED: a
+// home does not exist. PARTITION: a home may not be reached (the port itself always may), or an LD
+// names its own port. BOUNDS: an index has no entry, or an LD names a row that is not loaded.
+// WINDOW: an LD names more rows than the window has room for.
 `default_nettype none
 `include "assert.svh"
 

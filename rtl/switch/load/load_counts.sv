@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // Counters of a merge_table, in this order: loads, FETCHs, FETCHs that bypass the table, evicted
-// kept rows, maximum of entries in use, sum and maximum of the cycles from first to last load of an
-// entry, and loads that kept rows answered. The cycles of each entry are taken modulo 2^16.
+// kept rows, maximum of entries in use, sum and maximum of an entry's spread, and loads that kept
+// rows answered. The spread is the number of cycles from the first to the last load of an entry,
+// modulo 2^16.
 //
 // Ports: count_o: the counter with number idx_i in the order above, or 0 if it does not exist.
 // Latency: An event counts from the next cycle on.

@@ -2,9 +2,9 @@
 //
 // Limits the open loads of one reader, at its port of the switch, to OpenLoads.
 //
-// Function: A load is open from its accepted LD until the home's port reports that its answer has
-// entered the switch (answered_i), or that it has rejected the load (bad_i). So FETCHs of this
-// reader need at most OpenLoads places at all homes together. go_i closes all loads.
+// Function: A load opens with its accepted LD. It closes when the home's port reports that its
+// answer has entered the switch (answered_i), or that the load was rejected (bad_i). So FETCHs of
+// this reader need at most OpenLoads places at all homes together. go_i closes all loads.
 // Ports: Masks of ports are indexed by distance. room_o: number of loads that may be opened.
 // Latency: room_o depends on registers only.
 `default_nettype none

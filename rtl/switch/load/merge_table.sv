@@ -16,10 +16,10 @@
 // two cycles later.
 // Back-pressure: A lane waits for one lane of each other reader, and for room in the queue of
 // FETCHs. These packets need no credit, so the wait ends. Answers never wait.
-// Errors: A load is rejected, and its reader gets the error: COUNT if the reader already waits for
-// the row in an open entry or for a kept answer, PARTITION if the home may not reach the reader,
-// OWES if the home has been down since go. An answer is rejected, and the home gets the error
-// (answer_code_o): TARGETS if no load waits for it, LENGTH if the packet does not fit the row.
+// Errors: The reader of a rejected load gets COUNT if it already waits for the row, in an open
+// entry or for a kept answer. It gets PARTITION if the home may not reach it, and OWES if the home
+// has been down since go. The home of a rejected answer gets TARGETS if no load waits for it, and
+// LENGTH if the packet does not fit the row (answer_code_o).
 `default_nettype none
 `include "assert.svh"
 

@@ -5,8 +5,8 @@
 // Function: Histogram: a packet with leave_i counts in the bin of its latency until the next
 // clear_i. The latency is the number of cycles from its stamp to its first flit on the downlink,
 // modulo 2^StampW. A bin is exact below 2^(SubLog2+1) cycles. Above, each octave has 2^SubLog2 bins
-// of equal width. Time series: a sample counts the cycles of its interval in which a flit came, a
-// flit left, a store copy waited for a credit, and a store copy waited for its output.
+// of equal width. Time series: a sample has four counts of cycles in its interval: a flit came, a
+// flit left, a store copy waited for a credit, a store copy waited for its output.
 // Ports: The interval ends with sample_i, including this cycle. Its two words {down, up} and {turn,
 // credit} are written to 2 sample_idx_i and the next place, in this cycle and the next. A read of a
 // word that is being written is undefined. Intervals have 2 to 65 535 cycles, so nothing overflows.

@@ -3,11 +3,11 @@
 // Counters of one port: flits by class and payload bytes in both directions, rejected packets,
 // waiting store copies, discarded and dropped packets.
 //
-// Function: The low part of a counter is in registers: a 5-bit shift register with feedback that
-// passes 32 states (a tenth of the logic of 13 adders), or 10 bits of a sum for bytes. Carries wait
-// until a scan adds them to the high part in a LUT RAM, one counter in every second cycle. The
-// other cycles serve reads. Bytes are counted with the header, from its length field. A carry waits
-// at most 32 cycles, in which at most 1024 bytes come.
+// Function: The low part of a counter is in registers. For events it is a 5-bit shift register
+// with feedback, which passes 32 states and takes a tenth of the logic of 13 adders. For bytes it
+// is a sum of 10 bits. Carries wait until a scan adds them to the high part in a LUT RAM, one
+// counter in every second cycle. The other cycles serve reads. Bytes are counted with the header,
+// from its length field. A carry waits at most 32 cycles, in which at most 1024 bytes come.
 // Ports: With read_i, high_o and low_o are the parts of counter addr_i up to this cycle. The value
 // is {high_o[26:0], position of low_o[4:0] in the sequence of states}, or {high_o[21:0], low_o} for
 // bytes. low_o is 0 without read_i. clear_i lasts one cycle, at the start of a scan of 32 cycles

@@ -24,9 +24,9 @@
 // expected, or that its GPU has reported without own experts. COUNT to the source (bad_o): a lane
 // for a row that is not expected, not from this source, or already reported. Reports of the other
 // ports are counted together, so an extra report of one shows at the last one. With tile
-// reductions COUNT for any entry, for each second report, before or after the row opens, and for
-// reports of ports outside all_i; if all_i is empty, for every report. None of these changes the
-// table.
+// reductions COUNT for any entry, for each second report (before or after the row opens), and for
+// reports of ports outside all_i. If all_i is empty, every report is COUNT. None of these changes
+// the table.
 `default_nettype none
 `include "bundles.svh"
 
