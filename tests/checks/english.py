@@ -21,7 +21,7 @@ import sys
 import tomllib
 
 # What is reached, and a little room. A change that lowers a figure lowers its limit, too.
-LIMITS = {"docs": {"mean": 15, "p90": 25, "semicolons": 2.5}, "rtl": {"mean": 14}}
+LIMITS = {"docs": {"mean": 14.5, "p90": 24, "semicolons": 2}, "rtl": {"mean": 13.5, "semicolons": 5}}
 
 # a sentence may begin with the name of a signal or of an instruction
 END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[\"'(*_`\[]*(?:[A-Z0-9`]|\w+[_.]\w))")
