@@ -45,8 +45,8 @@ void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned
         return;
     fprintf(
         out,
-        "\nCycles that the layer takes of the busiest adder, engine and memory, and the longest of "
-        "these\nand the own bound\n%s%-14s %9s %-6s %9s %-6s %9s %-6s %9s %-13s %s%s\n",
+        "\nCycles of the busiest adder, engine and memory in the layer; the limit is the longest "
+        "of\nthese and the own bound\n%s%-14s %9s %-6s %9s %-6s %9s %-6s %9s %-13s %s%s\n",
         mw_look(out, MW_HEAD), "system", "adder", "of GPU", "engine", "of GPU", "banks", "of GPU",
         "limit", "", "limit %", mw_look(out, MW_PLAIN));
     for (unsigned i = 0; i < count; i++) {
@@ -96,7 +96,7 @@ void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned co
 {
     enum { BESIDE = 6 }; // of the table's width
     if (count)
-        fprintf(out, "\nCycles in which something could not go on, summed over the device\n");
+        fprintf(out, "\nCycles in which a part of the device had to wait, summed over all parts\n");
     for (unsigned i = 0; i < count; i += BESIDE)
         print_stalls(out, &summaries[i], count - i < BESIDE ? count - i : BESIDE);
 }

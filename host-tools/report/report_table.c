@@ -237,12 +237,11 @@ void mw_report_stack(FILE *out, const struct mw_workload *w, const struct mw_sum
 static void feeding_head(FILE *out, const struct mw_workload *w, const struct mw_feeding *f)
 {
     fputc('\n', out);
-    mw_report_paragraph(
-        out,
-        "%u batches of %u tokens, written, run and read one after the other; and the next "
-        "written and the last read while one runs, which costs the fabric cycles; %.3g million "
-        "cycles per second",
-        w->layers, w->tokens, f->clock_hz / 1e6);
+    mw_report_paragraph(out,
+                        "%u batches of %u tokens: first written, run and read one after the other; "
+                        "then fed, so that the next is written and the last is read while one "
+                        "runs, which costs the fabric cycles; %.3g million cycles per second",
+                        w->layers, w->tokens, f->clock_hz / 1e6);
     fprintf(out, "%s%-14s %-28s %-28s %6s %13s\n%-14s %9s %8s %9s %9s %8s %9s %6s %6s %6s %6s%s\n",
             mw_look(out, MW_HEAD), "", "one after the other", "fed", "tokens", "fabric's cost",
             "system", "cycles", "idle", "tokens/s", "cycles", "idle", "tokens/s", "gain %",

@@ -383,12 +383,12 @@ static void tells_stalls_by_cause(void **state)
     mw_report_stalls(f, s, 0); // nothing
     mw_report_traffic(f, s, 0);
     fclose(f);
-    assert_string_equal(text,
-                        "\nCycles in which something could not go on, summed over the device\n"
-                        "cause                  dysharp         other\n"
-                        "store_credit                14             0\n"
-                        "bank                        23            23\n"
-                        "late                         0             5\n");
+    assert_string_equal(
+        text, "\nCycles in which a part of the device had to wait, summed over all parts\n"
+              "cause                  dysharp         other\n"
+              "store_credit                14             0\n"
+              "bank                        23            23\n"
+              "late                         0             5\n");
     free(text);
 }
 
