@@ -134,8 +134,7 @@ void mw_page_overview(FILE *out)
     for (unsigned i = 0; i < mw_command_count; i++)
         entry(out, mw_commands[i].table->command, mw_commands[i].table->summary);
     section(out, "environment");
-    entry(out, "NO_COLOR",
-          "if it is set and not empty, tables have no colour, even on a terminal");
+    entry(out, "NO_COLOR", "if it is set and not empty, tables have no colour, even on a terminal");
     section(out, "see also");
     for (unsigned i = 0; i < mw_command_count; i++) {
         mw_page_name(mw_commands[i].table, name);
