@@ -59,8 +59,8 @@ module dispatch_throttle #(
     localparam int unsigned PtrW = $clog2(Packets);
 
     // ---- which packets are dispatch -------------------------------------------------------------
-    logic [PtrW-1:0] in_q, out_q;
-    logic inside_q, kind_q, kind, front, dispatch, partial;
+    logic [PtrW:0] in_q, out_q;
+    logic inside_q, kind_q, kind, front_kind, front, dispatch, partial;
 
     assign kind = inside_q ? kind_q : in_opcode_i == packet_pkg::OP_DYMULTIMEM_ST;
 
@@ -70,10 +70,10 @@ module dispatch_throttle #(
     ) i_kind (
         .clk_i,
         .we_i(in_valid_i && in_last_i),
-        .waddr_i(in_q),
+        .waddr_i(in_q[PtrW-1:0]),
         .wdata_i(kind),
-        .raddr_i(out_q),
-        .rdata_o(front)
+        .raddr_i(out_q[PtrW-1:0]),
+        .rdata_o(front_kind)
     );
 
     always_ff @(posedge clk_i) begin
@@ -89,6 +89,8 @@ module dispatch_throttle #(
         if (in_valid_i) kind_q <= kind;
     end
 
+    // An empty queue holds nothing: what an earlier layer left in the table never starts a wait.
+    assign front = front_kind && in_q != out_q;
     assign dispatch = start_store_i && front;
     assign partial = start_part_i;
 
