@@ -9,8 +9,10 @@
 #include "moeswitch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static void usage(FILE *out)
 {
@@ -91,10 +93,28 @@ static void take_broken_pipe(int number)
     reader_gone = number;
 }
 
+/// A file that may not grow (`ulimit -f`): whoever writes it gets EFBIG, and says so.
+static void take_file_limit(int number)
+{
+    (void)number;
+}
+
+/// A standard descriptor that is closed would be that of a file which is opened later, and tables
+/// and messages would go there. What takes its place can be neither read nor written.
+static void occupy_closed(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH | O_DIRECTORY) < 0)
+            return; // no descriptor is left for any other file
+}
+
 int main(int argc, char **argv)
 {
-    // a handler, which programs that are started do not inherit, as they would SIG_IGN
-    const struct sigaction on_pipe = {.sa_handler = take_broken_pipe};
+    // handlers, which programs that are started do not inherit, as they would SIG_IGN
+    const struct sigaction on_pipe = {.sa_handler = take_broken_pipe},
+                           on_limit = {.sa_handler = take_file_limit};
     sigaction(SIGPIPE, &on_pipe, NULL);
+    sigaction(SIGXFSZ, &on_limit, NULL);
+    occupy_closed();
     return mw_interrupt_status(close_output(run(argc, argv)));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command where something is scarce: memory, file descriptors, /proc, the end of a file, a
-// reader. It ends with a status that help lists and at most one line, never by a signal.
+// The command where something is scarce: memory, file descriptors, /proc, the end of a file, room
+// for one, a reader. It ends with a status that help lists and at most one line, never by a signal.
 #include "system/command.h"
 
 #include "program/commands.h"
@@ -109,6 +109,39 @@ static void few_descriptors(void **state)
             if (n > 20 && status)
                 fail_msg("%u descriptors: %s: status %d", n, commands[c], status);
         }
+}
+
+/// Files of at most so many blocks of 512 bytes. What has no room is reported, and no part of it
+/// stays.
+static void small_files(void **state)
+{
+    (void)state;
+    unsigned failed = 0;
+    for (unsigned c = 0; c < COMMANDS; c++) {
+        char line[600];
+        failed += endure("ulimit -f 1", commands[c]) == MW_EXIT_FAILED;
+        snprintf(line, sizeof line, "! find %s -name '.moeswitch-*' | grep .", scratch("."));
+        if (system(line))
+            fail_msg("%s: half a file stays", commands[c]);
+    }
+    assert_int_equal(failed, 2); // run and gen write more
+}
+
+/// Standard descriptors that are closed: only who would print to them fails.
+static void closed_descriptors(void **state)
+{
+    (void)state;
+    static const char quiet[] =
+        "run " SIZES
+        "--tokens-per-gpu 2 --hidden 16 --tile 2 --experts 4 --k 2 --system dysharp --quiet "
+        "--json %s/x.json";
+    for (unsigned c = 0; c < COMMANDS; c++) {
+        assert_int_equal(endure("exec <&-", commands[c]), MW_EXIT_OK);
+        assert_int_equal(endure("exec <&- >&-", commands[c]), MW_EXIT_FAILED);
+    }
+    remove(scratch("x.json"));
+    assert_int_equal(endure("exec <&- >&- 2>&-", quiet), MW_EXIT_OK);
+    cJSON_Delete(read_json(scratch("x.json")));
 }
 
 static void empty_proc(void **state)
@@ -244,6 +277,7 @@ int main(void)
         cmocka_unit_test(cut_files),     cmocka_unit_test(cut_model),
         cmocka_unit_test(little_memory), cmocka_unit_test(few_descriptors),
         cmocka_unit_test(empty_proc),    cmocka_unit_test(no_reader),
+        cmocka_unit_test(small_files),   cmocka_unit_test(closed_descriptors),
     };
     return cmocka_run_group_tests_name("command_scarce", tests, set_up, scratch_remove);
 }
