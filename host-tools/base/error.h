@@ -35,7 +35,8 @@ struct mw_error {
 };
 
 /// Fill `err` (may be NULL) with one line and return `status`. Text from outside, as a file's name,
-/// is cleaned (text.h), so that the line stays one.
+/// is cleaned (text.h), so that the line stays one. Of a line that is too long the middle is left
+/// out: its beginning names the place, its end the cause.
 int mw_fail(struct mw_error *err, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

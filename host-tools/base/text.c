@@ -28,6 +28,8 @@ bool mw_text_is_plain(uint32_t c)
 {
     if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029)
         return false;
+    if ((c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069))
+        return false;
     return c < 0xfdd0 || (c > 0xfdef && (c & 0xfffe) != 0xfffe);
 }
 

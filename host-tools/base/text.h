@@ -14,12 +14,15 @@
 
 /// In place of every byte that belongs to no character, and of every control character: U+FFFD.
 #define MW_TEXT_REPLACEMENT "\xef\xbf\xbd"
+/// A text has at most as many times as many bytes with replacements.
+#define MW_TEXT_GROWS 3
 
 /// The character that `text` begins with, which is not empty: its bytes, and its code point. 0:
 /// its first byte belongs to no character of UTF-8.
 unsigned mw_text_char(const char *text, uint32_t *code);
-/// Whether a code point is text: no control character, no surrogate, and none of those that Unicode
-/// keeps for a program's own use (noncharacters), which XML and HTML refuse.
+/// Whether a code point is text: no control character, no surrogate, none that turns the order of
+/// what follows (a name could show another one), and none of those that Unicode keeps for a
+/// program's own use (noncharacters), which XML and HTML refuse.
 bool mw_text_is_plain(uint32_t code);
 /// Copy `text`, with replacements, into `size` bytes; what does not fit is cut between two
 /// characters. Returns `to`. May be called in a signal handler.

@@ -116,6 +116,8 @@ static int unknown(const struct mw_option_table *t, const char *word, struct mw_
 static int take_word(const struct mw_option_table *t, const char *word, void *params,
                      struct mw_error *err)
 {
+    if (!*word)
+        return mw_fail(err, MW_EXIT_INPUT, "a word is empty, see moeswitch %s --help", t->command);
     if (t->word)
         return t->word(params, word, err);
     return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch %s --help", word,

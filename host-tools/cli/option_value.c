@@ -16,7 +16,8 @@ bool mw_parse_number(const char *text, char **end, uint64_t low, uint64_t high, 
     errno = 0;
     if (!isdigit((unsigned char)*text))
         return false;
-    *value = strtoull(text, &stop, 0);
+    *value =
+        strtoull(text, &stop, text[0] == '0' && tolower((unsigned char)text[1]) == 'x' ? 16 : 10);
     if (errno || (!end && *stop) || *value < low || *value > high)
         return false;
     if (end)
@@ -47,7 +48,7 @@ int mw_set_real(const char *name, const char *text, double low, double high, dou
                 struct mw_error *err)
 {
     char *stop;
-    *value = strtod(text, &stop);
+    *value = strtod(text, &stop) + 0.0; // -0 becomes 0
     if (stop != text && !*stop && *value >= low && *value <= high)
         return MW_EXIT_OK;
     return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected a number from %.10g to %.10g", name, text,

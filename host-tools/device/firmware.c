@@ -2,6 +2,7 @@
 //
 // `moeswitch firmware`: a firmware into a device, and out of it. Files are words in hexadecimal, as
 // $readmemh reads them and the build makes them.
+#include "base/input.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "cli/command_help.h"
@@ -80,10 +81,11 @@ static int take_token(struct reader *r, const char *token, struct mw_error *err)
 static int read_file(const char *path, uint32_t *words, size_t *count, struct mw_error *err)
 {
     char token[TOKEN];
-    int status = MW_EXIT_OK;
-    struct reader r = {.path = path, .file = fopen(path, "re"), .line = 1, .words = words};
-    if (!r.file)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: %s", path, strerror(errno));
+    struct reader r = {.path = path, .line = 1, .words = words};
+    size_t size;
+    int status = mw_input_open(&r.file, &size, path, err);
+    if (status)
+        return status;
     errno = 0;
     while (!status && next_token(&r, token))
         status = take_token(&r, token, err);

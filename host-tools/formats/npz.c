@@ -19,6 +19,7 @@ enum {
     DEFLATE_RATIO = 1032, ///< no deflated byte stands for more
     MEMBERS = 65536,      ///< numpy.savez of more arrays is no trace
 };
+static const uint64_t ZIP64 = 0xffffffff; ///< a size that the zip64 extra field says
 
 struct member {
     const char *path, *name;
@@ -73,8 +74,10 @@ static int open_archive(struct member *m, struct mw_error *err)
     if (m->zip)
         return MW_EXIT_OK;
     return mw_fail(err, MW_EXIT_INPUT,
-                   mw_npz_is(m->path) ? "%s: truncated, the zip archive has no directory at its end"
-                                      : "%s: not a .npz file",
+                   whole ? "%s: the zip archive has no members"
+                   : mw_npz_is(m->path)
+                       ? "%s: truncated, the zip archive has no directory at its end"
+                       : "%s: not a .npz file",
                    m->path);
 }
 
@@ -130,6 +133,8 @@ static int check_member(const struct member *m, const unz_file_info64 *info, str
         return fail(m, cause, err);
     }
     const uint64_t packed = info->compressed_size, size = info->uncompressed_size;
+    if (packed == ZIP64 || size == ZIP64) // whose sizes are elsewhere, where minizip does not look
+        return fail(m, "4 GB or more in an archive: save it as a .npy file of its own", err);
     if (info->compression_method == 0 ? size != packed : size / DEFLATE_RATIO > packed) {
         snprintf(cause, sizeof cause, "%llu bytes cannot come from %llu bytes of the archive",
                  (unsigned long long)size, (unsigned long long)packed);

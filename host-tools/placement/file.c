@@ -23,7 +23,10 @@ static int is_of_layer(const struct mw_csv_table *t, size_t row, size_t layer, b
 int mw_places_of_file(const struct mw_csv_table *t, size_t layer, unsigned *places,
                       struct mw_error *err)
 {
-    int status = MW_EXIT_OK;
+    unsigned column;
+    int status = mw_csv_need(t, "expert", &column, err);
+    if (!status)
+        status = mw_csv_need(t, "gpu", &column, err);
     *places = 0;
     for (size_t row = 0; row < t->rows && !status; row++) {
         bool is;

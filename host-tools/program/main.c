@@ -68,8 +68,13 @@ static int run(int argc, char **argv)
     }
     if (argc > 2 && strcmp(argv[1], "help") == 0) {
         command = mw_command_find(argc - 2, argv + 2, &words);
-        if (!command || words != argc - 2)
-            return unknown(argv[2 + words]);
+        if (!command)
+            return unknown(argv[2]);
+        if (words != argc - 2) {
+            fprintf(stderr, "moeswitch: %s: unexpected word behind help %s\n",
+                    MW_SHOWN(argv[2 + words]), command->table->command);
+            return MW_EXIT_INPUT;
+        }
         mw_command_help(command->table, stdout);
         return MW_EXIT_OK;
     }

@@ -117,6 +117,9 @@ int mw_job_settings(struct job *j)
     status = mw_settings_apply(&p->settings, &j->config, j->err);
     for (unsigned i = 0; i < p->settings.count && !status; i++)
         status = set_setting(j, &p->settings.item[i]);
+    if (!status && j->fault_gpu >= p->shape.gpus)
+        status = mw_fail(j->err, MW_EXIT_INPUT, "--set fault_gpu=%llu: expected 0 to %u",
+                         (unsigned long long)j->fault_gpu, p->shape.gpus - 1);
     if (!j->system->signals)
         j->config.in_flight = 0;
     if (!status)

@@ -136,6 +136,11 @@ static int add(struct mw_run_params *params, const char *option, const char *tex
     snprintf(name, sizeof name, "%.*s", (int)length, at);
     const struct mw_system *moe = length < sizeof name ? mw_system_find(name) : NULL;
     const struct mw_tp_system *tp = length < sizeof name ? mw_tp_system_find(name) : NULL;
+    if (!moe && !tp && (!length || strcmp(name, all) == 0))
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: %s", option, text,
+                       !*text    ? "the name is empty"
+                       : !length ? "a name between commas is empty"
+                                 : "all stands alone, not in a list");
     if (!moe && !tp)
         return mw_fail_choice(option, text, known, err);
     if (moe ? has(params, moe) : has_tp(params, tp))

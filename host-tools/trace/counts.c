@@ -156,6 +156,8 @@ static int read_lines(struct mw_counts *c, FILE *f, const char *path, double *lo
     }
     if (!status && ferror(f))
         status = mw_fail(err, MW_EXIT_INPUT, "%s: cannot read: %s", path, strerror(errno));
+    else if (!status && !feof(f)) // the room for a line
+        status = mw_fail_memory(err, path);
     free(line);
     return status;
 }

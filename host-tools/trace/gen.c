@@ -149,8 +149,6 @@ static int take_word(void *params, const char *text, struct mw_error *err)
     struct asked *a = params;
     if (a->folder)
         return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch gen --help", text);
-    if (!*text)
-        return mw_fail(err, MW_EXIT_INPUT, "the name of the trace's folder is empty");
     a->folder = text;
     return MW_EXIT_OK;
 }

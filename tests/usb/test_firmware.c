@@ -303,6 +303,8 @@ static void test_bad_files(void **state)
     assert_said(error_text, "1 words after the firmware's end");
     assert_int_equal(command(in_folder("nothing"), NULL, NULL, NULL), 2);
     assert_said(error_text, "No such file");
+    assert_int_equal(command("/dev/zero", NULL, NULL, NULL), 2); // which has no end
+    assert_said(error_text, "/dev/zero: not a regular file");
     assert_int_equal(command(NULL, NULL, NULL, NULL), 2);
     assert_int_equal(command("--read", file, "--save", file), 2);
     assert_int_equal(command(file, file, NULL, NULL), 2);

@@ -9,6 +9,8 @@
 #include "device/old_names.h"
 #include "device/setting_table.h"
 
+#include <math.h>
+
 struct params {
     bool fast;
     unsigned count;
@@ -112,6 +114,14 @@ static void reads_every_kind(void **state)
     assert_string_equal(params.file, "-");
     assert_string_equal(params.own, "x");
     assert_true(mw_option_given(&table, &said, "count"));
+    // a 0 in front makes no octal number, and no sign stays before a 0
+    assert_int_equal(PARSE(&table, "--size", "010"), MW_EXIT_OK);
+    assert_true(params.size == 10);
+    assert_int_equal(PARSE(&table, "--size", "0X1f"), MW_EXIT_OK);
+    assert_true(params.size == 31);
+    double zero = -1;
+    assert_int_equal(mw_set_real("any", "-0", 0, 4, &zero, &err), MW_EXIT_OK);
+    assert_true(zero == 0 && !signbit(zero));
     assert_int_equal(PARSE(&table, "--count", "3"), MW_EXIT_OK);
     assert_false(mw_option_given(&table, &said, "fast"));
     assert_false(said.help);

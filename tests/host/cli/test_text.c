@@ -31,6 +31,9 @@ static const struct {
     {"\xf4\x90\x80\x80\xf8\x88\x80\x80\x80", NONE NONE NONE NONE NONE NONE NONE NONE NONE},
     {"\xef\xbf\xbf\xef\xb7\x90", NONE NONE}, // no characters
     {"\xe2\x80\xa8\xe2\x80\xa9", NONE NONE}, // a line, a paragraph
+    {"\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xae\xe2\x80\xaf", NONE NONE NONE "\xe2\x80\xaf"},
+    {"\xe2\x81\xa5\xe2\x81\xa6\xe2\x81\xa9\xe2\x81\xaa",
+     "\xe2\x81\xa5" NONE NONE "\xe2\x81\xaa"}, // another order of what follows
 };
 
 /// A value of a table of CSV.
@@ -96,6 +99,30 @@ static void quotes_csv(void **state)
         assert_csv(quoted[i].text, quoted[i].csv);
 }
 
+/// Whatever the length of a name, the cause behind it arrives, in whole characters.
+static void long_messages_keep_their_ends(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"a", "\xe2\x82\xac", "\033"};
+    static char name[4096];
+    struct mw_error err;
+    for (unsigned p = 0; p < 3; p++)
+        for (unsigned n = 0; n < 1100; n++) {
+            *name = 0;
+            for (unsigned i = 0; i < n; i++)
+                memcpy(name + i * strlen(parts[p]), parts[p], strlen(parts[p]) + 1);
+            mw_fail(&err, MW_EXIT_INPUT, "--option %s: the cause", name);
+            const size_t length = strlen(err.text);
+            assert_true(length < sizeof err.text);
+            assert_int_equal(strncmp(err.text, "--option ", 9), 0);
+            assert_string_equal(err.text + length - 11, ": the cause");
+            assert_string_equal(MW_SHOWN(err.text), err.text);
+            mw_fail(&err, MW_EXIT_INPUT, "more: %s", err.text);
+            assert_non_null(strstr(err.text, "more: --option "));
+            assert_non_null(strstr(err.text, ": the cause"));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +130,7 @@ int main(void)
         cmocka_unit_test(cuts_between_characters),
         cmocka_unit_test(any_bytes_become_text),
         cmocka_unit_test(quotes_csv),
+        cmocka_unit_test(long_messages_keep_their_ends),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

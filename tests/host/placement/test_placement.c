@@ -414,6 +414,7 @@ static void files_are_refused_by_name(void **state)
         {"places.csv", EVEN "2,1\n3,1\n0,1\n",
          "5 places of layer 2, which cannot be divided evenly over 2", 0},
         {"places.csv", "expert,GPU\n0,0\n1,0\n2,1\n3,1\n", "line 1: no column \"gpu\"", 0},
+        {"places.csv", "0,2\n1,0\n2,1\n", "line 1: no column \"expert\"", 0}, // and too few
         {"places.csv", "layer,expert,gpu\n2,0,0\n2,1,0\n2,2,1\n2,3,1\n", "0 places of layer 1", 0},
         {"places.csv",
          "layer,expert,gpu\n2,0,0\n2,1,0\n2,2,1\n2,3,1\n"

@@ -295,7 +295,7 @@ static void refuses_contradictions(void **state)
         {"{\"system\": \"dysarp\"}", "--system dysarp: expected unicast"},
         {"{\"system\": \"dysharp,unicast,dysharp\"}",
          "\"system\": the value dysharp is there twice"},
-        {"{\"system\": \"dysharp,\"}", "--system : expected unicast"},
+        {"{\"system\": \"dysharp,\"}", "--system : the name is empty"},
         {"{\"seed\": [18446744073709551615, 18446744073709551616]}",
          "--seed 18446744073709551616: expected a whole number from 0 to 18446744073709551615"},
         {"{\"seed\": [18446744073709551615, 18446744073709551615]}",

@@ -475,6 +475,15 @@ static size_t read_bytes(const char *path)
 }
 
 /// Cut anywhere, it is refused with a line.
+static void refuses_an_empty_archive(void **state)
+{
+    (void)state;
+    static const char end[22] = "PK\5\6"; // as numpy.savez without arrays writes it
+    struct mw_trace_said said = say("tokens,layers,k", EXPERTS);
+    write_file(scratch("empty.npz"), end, sizeof end);
+    REFUSES(scratch("empty.npz"), &said, "empty.npz: the zip archive has no members");
+}
+
 static void refuses_every_cut_archive(void **state)
 {
     (void)state;
@@ -551,8 +560,9 @@ static void refuses_archives_that_lie(void **state)
     } lies[] = {{FLAGS, 1, 2, "encrypted"},
                 {METHOD, 12, 2, "compression method 12, expected 0 (stored) or 8 (deflated)"},
                 {CRC, 0, 4, "damaged"},
-                {SIZE, 0x7fffffff, 4, "2147483647 bytes cannot come from"}};
-    for (unsigned i = 0; i < 8; i++) {
+                {SIZE, 0x7fffffff, 4, "2147483647 bytes cannot come from"},
+                {SIZE, 0xffffffff, 4, "4 GB or more in an archive"}};
+    for (unsigned i = 0; i < 2 * sizeof lies / sizeof *lies; i++) {
         size_t size =
             read_bytes(write_archive(scratch("trace.npz"), &a, i % 2 ? Z_DEFLATED : 0, true));
         memcpy(bytes + entry_of(size, "topk_ids.npy") + lies[i / 2].field, &lies[i / 2].value,
@@ -610,6 +620,7 @@ int main(void)
         cmocka_unit_test(takes_equal_weights_where_there_are_none),
         cmocka_unit_test(requires_experts_for_bare_files),
         cmocka_unit_test(reads_archives),
+        cmocka_unit_test(refuses_an_empty_archive),
         cmocka_unit_test(refuses_every_cut_archive),
         cmocka_unit_test(survives_every_changed_byte),
         cmocka_unit_test(refuses_archives_that_lie),

@@ -446,7 +446,7 @@ static void refuses_what_it_cannot_make(void **state)
     (void)state;
     const char *x = scratch("x");
     REFUSES("folder is missing", NULL);
-    REFUSES("name of the trace's folder is empty", "");
+    REFUSES("a word is empty", "");
     REFUSES("y: unexpected word", x, "y");
     REFUSES("--tokens 0: expected", x, "--tokens", "0");
     REFUSES("--layers many: expected", x, "--layers", "many");

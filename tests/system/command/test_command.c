@@ -55,6 +55,13 @@ static void prints_help(void **state)
     }
     assert_int_equal(run_command("-h"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, "usage: moeswitch COMMAND"));
+    assert_int_equal(run_command("run " SYNTHETIC "--system dysharp --set fault_gpu=2"),
+                     MW_EXIT_INPUT);
+    assert_non_null(strstr(err_text, "--set fault_gpu=2: expected 0 to 1\n"));
+    assert_int_equal(run_command("help trace info"), MW_EXIT_INPUT);
+    assert_string_equal(err_text, "moeswitch: info: unexpected word behind help trace\n");
+    assert_int_equal(run_command("sweep ''"), MW_EXIT_INPUT);
+    assert_string_equal(err_text, "moeswitch: a word is empty, see moeswitch sweep --help\n");
     assert_int_equal(run_command("trce info"), MW_EXIT_INPUT);
     assert_string_equal(err_text,
                         "moeswitch: trce: unknown command, see moeswitch --help (trace?)\n");

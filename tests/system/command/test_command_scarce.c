@@ -144,6 +144,20 @@ static void closed_descriptors(void **state)
     cJSON_Delete(read_json(scratch("x.json")));
 }
 
+/// A line of a file that the memory does not hold is no end of the file.
+static void long_line(void **state)
+{
+    (void)state;
+    static const char counts[] = "gen %s/gen --counts %s/counts.csv --k 2";
+    char line[600];
+    snprintf(line, sizeof line, "{ echo 1,2,3; head -c 48M /dev/zero | tr '\\0' ' '; echo; } >%s",
+             scratch("counts.csv"));
+    assert_int_equal(system(line), 0);
+    assert_int_equal(endure("ulimit -v 50000", counts), MW_EXIT_FAILED);
+    assert_int_equal(endure(":", counts), MW_EXIT_OK);
+    remove(scratch("counts.csv"));
+}
+
 static void empty_proc(void **state)
 {
     (void)state;
@@ -278,6 +292,7 @@ int main(void)
         cmocka_unit_test(little_memory), cmocka_unit_test(few_descriptors),
         cmocka_unit_test(empty_proc),    cmocka_unit_test(no_reader),
         cmocka_unit_test(small_files),   cmocka_unit_test(closed_descriptors),
+        cmocka_unit_test(long_line),
     };
     return cmocka_run_group_tests_name("command_scarce", tests, set_up, scratch_remove);
 }
