@@ -61,6 +61,7 @@ UNIT_BUSY_MODEL := reduce_lane_plain fp64_add reduce_flit expert_lane gpu_mem% s
 unit_busy = $(or $(3),$(filter $(2),$(1)),$(filter-out file,$(origin UNIT_OPT)))
 unit_opt = $(if $(call unit_busy,$(1),$(UNIT_BUSY),$(2)),$(UNIT_OPT),-O0)
 unit_model_opt = $(if $(call unit_busy,$(1),$(UNIT_BUSY) $(UNIT_BUSY_MODEL),$(2)),$(UNIT_OPT),-O0)
+unit_pieces = $(filter-out -O0,$(unit_model_opt))
 
 UNIT_BENCH := $(wildcard tests/unit/bench/*.h)
 
@@ -80,9 +81,9 @@ flat_file = $(if $(filter $(1),$(BUNDLED)),$(2)/flat_$(1).sv)
 
 # What every one of these programs begins with, compiled once: Verilator's run time and the standard library,
 # which are most of what a small test and its model read. Both are compiled with the same options, which a
-# precompiled header demands. A model is compiled in two pieces, what runs and what only starts it, the latter without
-# optimization: in more, each would read the headers anew. Clang marks what its standard library calls itself as
-# deprecated.
+# precompiled header demands. A model that is optimized is compiled in two pieces, what runs and what only starts it,
+# the latter without optimization: in more, each would read the headers anew. Others are one piece. Clang marks what its
+# standard library calls itself as deprecated.
 unit_cxx = $(MODEL_CXX) $(filter-out -g,$(CXXFLAGS)) $(1) \
     $(addprefix -DVM_,COVERAGE=0 SC=0 TIMING=0 TRACE=$(UNIT_WAVES) TRACE_FST=$(UNIT_WAVES) TRACE_VCD=0 TRACE_SAIF=0) \
     $(VINC) -Wno-deprecated-declarations
@@ -129,15 +130,16 @@ $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_
     $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCHS) $(UNIT_DIR)/bench.a \
     $(UNIT_RUNTIME) $(B)/libmwgolden.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,$(4:$(B)/%=%))
-	$$(Q)cd $$(@D) && ls V$(2)*.cpp | sed '/__ALL/d; s/.*/#include "&"/' >all && grep -v Slow all >fast.cpp \
-	    && grep Slow all >slow.cpp
+	$$(Q)cd $$(@D) && ls V$(2)*.cpp | sed '/__ALL/d; s/.*/#include "&"/' >all \
+	    $(if $(call unit_pieces,$(1),$(7)),&& grep -v Slow all >fast.cpp && grep Slow all >slow.cpp,&& mv all fast.cpp)
 	$$(Q)$$(call unit_clang,$(call unit_model_opt,$(1),$(7))) -w -c -o $$(@D)/fast.o $$(@D)/fast.cpp
-	$$(Q)$$(call unit_clang,-O0) -w -c -o $$(@D)/slow.o $$(@D)/slow.cpp
+	$(if $(call unit_pieces,$(1),$(7)),$$(Q)$$(call unit_clang,-O0) -w -c -o $$(@D)/slow.o $$(@D)/slow.cpp)
 	$$(Q)$$(call unit_clang,$(call unit_opt,$(1),$(7))) \
 	    $$(CPPFLAGS) -Itests/unit $(UNIT_FOLDERS:%/=-I%) -I$$(@D) \
 	    $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
 	    $(if $(7),-DUNIT_NETLIST) -o $$@ $$(filter %.cpp %.o,$$^) \
-	    $$(@D)/fast.o $$(@D)/slow.o $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a $(B)/libmwgolden.a -lcmocka $$(LDLIBS) \
+	    $$(@D)/fast.o $(if $(call unit_pieces,$(1),$(7)),$$(@D)/slow.o) $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a \
+	    $(B)/libmwgolden.a -lcmocka $$(LDLIBS) \
 	    $(if $(filter 1,$(UNIT_WAVES)),-lz -llz4)
 endef
 
