@@ -8,13 +8,16 @@ from .refuse import construct
 from .tokens import Tokens
 from .variables import C_TYPE, is_memory, leaf
 
-BINARY = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", ">", "<=", ">="], ["<<", ">>"], ["+", "-"], ["*"]]
+MASK = re.compile(r"0x[0-9a-f]+UL? & ")
+BINARY = {op: level for level, ops in enumerate(("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "*"))
+          for op in ops.split()}
 
 
 def apart(code, other):
     """a choice of a lane between this and `other`: where constants say which bits this takes from
     that (lanes.h: apart)"""
-    return f"lanes::apart({code})" if re.search(r"0x[0-9a-f]+UL? & " + re.escape(other), code) else code
+    masked = other in code and any(code.startswith(other, m.end()) for m in MASK.finditer(code))
+    return f"lanes::apart({code})" if masked else code
 
 
 class Value:
@@ -92,12 +95,11 @@ class Expressions(Tokens):
                      low=f"lanes::sel({self.mask(c)}, {a.low}, {b.low})" if a.low and b.low else None)
 
     def binary(self, level):
-        if level == len(BINARY):
-            return self.unary()
-        a = self.binary(level + 1)
-        while self.peek() in BINARY[level]:
+        """an expression of operators that bind as tightly as those of the level, or more"""
+        a = self.unary()
+        while BINARY.get(self.peek(), -1) >= level:
             op = self.take()
-            a = self.combine(op, self.rvalue(a), self.rvalue(self.binary(level + 1)))
+            a = self.combine(op, self.rvalue(a), self.rvalue(self.binary(BINARY[op] + 1)))
         return a
 
     def combine(self, op, a, b):

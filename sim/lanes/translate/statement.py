@@ -76,7 +76,7 @@ class Function(Calls):
         """a store to one word; those to the words behind it join it, since they have their lanes' places in common"""
         last = self.out[-1] if self.out else None
         name = re.split(r"[.( ]", target.removeprefix("lanes::scatter(").removeprefix("s."))[0]
-        reads = re.search(rf"\b{name}\b", value)
+        reads = name in value and name in re.findall(r"\w+", value)
         if isinstance(last, Put) and not reads and (last.target, last.rest, self.behind(last)) == (target, rest, word):
             last.values.append(value)
         else:
