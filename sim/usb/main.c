@@ -78,13 +78,14 @@ static struct pending *in_queue(struct queue *q, unsigned at)
     return &q->item[(q->first + at) % q->room];
 }
 
-static void add(struct queue *q, struct pending p)
+/// False: there is no memory.
+static bool add(struct queue *q, struct pending p)
 {
     if (q->count == q->room) {
         struct queue more = {.room = q->room ? 2 * q->room : PENDING, .count = q->count};
         more.item = calloc(more.room, sizeof *more.item);
         if (!more.item)
-            abort();
+            return false;
         for (unsigned at = 0; at < q->count; at++)
             more.item[at] = *in_queue(q, at);
         free(q->item);
@@ -92,6 +93,7 @@ static void add(struct queue *q, struct pending p)
     }
     q->count++;
     *in_queue(q, q->count - 1) = p;
+    return true;
 }
 
 static void drop_first(struct queue *q)
@@ -118,11 +120,14 @@ static bool move_in(struct server *s)
         return false;
     struct pending *p = in_queue(&s->in, 0);
     if (s->buffer_size < p->bytes) {
+        uint8_t *more = realloc(s->buffer, p->bytes);
+        if (!more) { // a host may ask for 128 MB
+            end_bulk(s, p, usb_redir_ioerror, NULL, 0);
+            drop_first(&s->in);
+            return true;
+        }
+        s->buffer = more;
         s->buffer_size = p->bytes;
-        free(s->buffer);
-        s->buffer = malloc(s->buffer_size);
-        if (!s->buffer)
-            abort();
     }
     int bytes = mwd_in(s->device, s->buffer, p->bytes);
     if (bytes == MWD_NAK)
@@ -147,10 +152,10 @@ static void bulk(void *context, uint64_t id, struct usb_redir_bulk_packet_header
     struct pending p = {.id = id, .header = *h, .data = data, .bytes = (size_t)bytes};
     if (in)
         p.bytes = h->length | (size_t)h->length_high << 16;
-    if (h->endpoint == (in ? MW_HOST_USB_IN : MW_HOST_USB_OUT))
-        add(q, p);
-    else
+    if (h->endpoint != (in ? MW_HOST_USB_IN : MW_HOST_USB_OUT))
         end_bulk(s, &p, usb_redir_stall, NULL, 0);
+    else if (!add(q, p))
+        end_bulk(s, &p, usb_redir_ioerror, NULL, 0);
 }
 
 /// The host does not wait for this one any more.
@@ -424,8 +429,8 @@ static bool complain(const char *what)
 static bool sensible(const struct asked *a, bool number_good)
 {
     const unsigned kinds = a->stub + (a->model != NULL) + (a->whole != NULL);
-    if (!a->path)
-        return complain("--socket PATH is missing");
+    if (!a->path || !*a->path)
+        return complain(a->path ? "--socket: the name is empty" : "--socket PATH is missing");
     if (kinds != 1)
         return complain(kinds ? "more than one of --whole, --model and --stub"
                               : "none of --whole, --model and --stub");
@@ -501,11 +506,21 @@ static bool connect_at(struct server *s, const char *path)
     return false;
 }
 
+/// A standard descriptor that is closed would be the socket's, and messages would go to the host.
+/// What takes its place can be neither read nor written.
+static void occupy_closed(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH | O_DIRECTORY) < 0)
+            return;
+}
+
 int main(int argc, char **argv)
 {
     struct asked asked;
     struct mwd_backend backend = {0};
     bool help;
+    occupy_closed();
     if (!parse(&asked, &help, argc, argv))
         return help ? 0 : 2;
     signal(SIGPIPE, SIG_IGN);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -127,6 +128,11 @@ static void pump(struct client *c, unsigned count)
     }
 }
 
+enum {
+    CLOSED = -2,       ///< neither standard output nor standard error
+    MEMORY = 96 << 20, ///< of the device, in bytes: two of 16 MB are those of its GPUs
+};
+
 static pid_t start(const char *const *words, int errors)
 {
     pid_t pid = fork();
@@ -135,6 +141,11 @@ static pid_t start(const char *const *words, int errors)
         return pid;
     if (errors >= 0)
         dup2(errors, STDERR_FILENO);
+    else if (errors == CLOSED) {
+        close(STDOUT_FILENO);
+        close(STDERR_FILENO);
+    }
+    setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY, MEMORY});
     execv(PROGRAM, (char *const *)words);
     _exit(127);
 }
@@ -154,7 +165,7 @@ static int connect_to(const char *path, pid_t device)
     }
 }
 
-static struct client *client_open(void)
+static struct client *client_open_with(int errors)
 {
     struct client *c = calloc(1, sizeof *c);
     assert_non_null(c);
@@ -162,7 +173,7 @@ static struct client *client_open(void)
     assert_non_null(mkdtemp(c->folder));
     snprintf(c->path, sizeof c->path, "%s/socket", c->folder);
     const char *words[] = {PROGRAM, "--stub", "--socket", c->path, NULL};
-    c->device = start(words, -1);
+    c->device = start(words, errors);
     c->socket = connect_to(c->path, c->device);
     assert_int_equal(fcntl(c->socket, F_SETFL, O_NONBLOCK), 0);
     struct usbredirparser *p = c->parser = usbredirparser_create();
@@ -185,6 +196,11 @@ static struct client *client_open(void)
     usbredirparser_init(p, "test_redir", caps, USB_REDIR_CAPS_SIZE, 0);
     pump(c, 0);
     return c;
+}
+
+static struct client *client_open(void)
+{
+    return client_open_with(-1);
 }
 
 static void client_close(struct client *c)
@@ -246,6 +262,7 @@ static struct mw_frame_header reply(const struct client *c, uint64_t id, uint16_
 
 static void begin_session(struct client *c)
 {
+    const unsigned before = c->ended;
     request(
         c,
         (struct mw_frame_header){.type = MW_FRAME_SYNC,
@@ -253,7 +270,7 @@ static void begin_session(struct client *c)
                                  .count = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR},
         NULL);
     uint64_t in = ask_in(c);
-    pump(c, 2);
+    pump(c, before + 2);
     struct mw_frame_header h = reply(c, in, 0);
     c->key = mwf_key(&h);
 }
@@ -339,6 +356,43 @@ static void test_canceled(void **state)
     client_close(c);
 }
 
+/// A transfer for which there is no memory ends, and the device goes on.
+static void test_no_memory(void **state)
+{
+    (void)state;
+    struct client *c = client_open();
+    struct usb_redir_bulk_packet_header h = {.endpoint = MW_HOST_USB_IN, .length_high = 0x0800};
+    c->transfer[c->next_id].status = UNKNOWN;
+    usbredirparser_send_bulk_packet(c->parser, c->next_id++, &h, NULL, 0);
+    pump(c, 1);
+    assert_int_equal(c->transfer[0].status, usb_redir_ioerror);
+    begin_session(c);
+    client_close(c);
+}
+
+/// What the device says of a connection that breaks its rules goes to standard error, and not to
+/// the connection in its place.
+static void test_closed_error(void **state)
+{
+    (void)state;
+    struct client *c = client_open_with(CLOSED);
+    static const uint8_t wrong[16] = {0xff, 0xff, 0xff, 0x7f};
+    uint8_t heard[256];
+    size_t count = 0;
+    while (usbredirparser_has_data_to_write(c->parser))
+        assert_int_equal(usbredirparser_do_write(c->parser), 0);
+    assert_int_equal(write(c->socket, wrong, sizeof wrong), sizeof wrong);
+    struct pollfd p = {c->socket, POLLIN, 0};
+    while (poll(&p, 1, QUIET_MS) == 1 && count < sizeof heard) {
+        ssize_t n = read(c->socket, heard + count, sizeof heard - count);
+        if (n <= 0)
+            break;
+        count += (size_t)n;
+    }
+    assert_null(memmem(heard, count, "mw-usb-device", 13));
+    client_close(c);
+}
+
 /// An endpoint that is not there is answered STALL, at once and as ever.
 static void test_no_endpoint(void **state)
 {
@@ -356,6 +410,7 @@ static void test_command_line(void **state)
     (void)state;
     static const char *const lines[][8] = {
         {PROGRAM, "--stub"},
+        {PROGRAM, "--socket", "", "--stub"},
         {PROGRAM, "--socket", "/tmp/none"},
         {PROGRAM, "--socket", "/tmp/none", "--stub", "--model", "none"},
         {PROGRAM, "--socket", "/tmp/none", "--stub", "more"},
@@ -389,10 +444,9 @@ int main(void)
     rng.state = text ? strtoull(text, NULL, 0) : 1;
     print_message("seed %llu\n", (unsigned long long)rng.state);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_out),
-        cmocka_unit_test(test_canceled),
-        cmocka_unit_test(test_no_endpoint),
-        cmocka_unit_test(test_command_line),
+        cmocka_unit_test(test_many_out),     cmocka_unit_test(test_canceled),
+        cmocka_unit_test(test_no_endpoint),  cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_closed_error), cmocka_unit_test(test_command_line),
     };
     return cmocka_run_group_tests_name("mw-usb-device", tests, NULL, NULL);
 }
