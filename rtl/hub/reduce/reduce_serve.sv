@@ -24,7 +24,6 @@
 // With row_returns, explicit of push means that the target is the position of the home's slot, and
 // addr is a row of all experts. slots means that targets are positions of the token addr. slots
 // with explicit means that the sum goes to the slot whose position is the header's first target.
-// Otherwise it waits for earlier rows.
 // Order: Rows of a context in the order of its requests.
 // Back-pressure: req_ is always accepted, as the window of open rows bounds the requests. own_
 // waits for req_. Rows wait for row_sum in their queues.

@@ -31,6 +31,8 @@ static const bool TILES = PARAM_TileReductions;
 static const bool CACHED = PARAM_CachedHandle; // layers may use the counts of others
 static const bool BY_SWITCH =
     PARAM_SwitchReductions; // the switch, in some layers: READYs in place of signals
+// cycles from the FLAG of a tile to the next one: of the packet, and 15 for an instruction's fetch
+static const unsigned TILE_CYCLES = 15 + MW_HEADER_BYTES / F + 3;
 static const uint32_t MAX_COUNT = (2u << PARAM_TokensLog2) - 1; // of a copy count
 
 struct layer {
@@ -81,6 +83,7 @@ struct hub : model<Vcontrol> {
     memory mem{MEM, F};
     error_watch errors{"control"};
     unsigned readys = 0;                                 // packets
+    unsigned rested = TILE_CYCLES;                       // cycles since the last tile was taken
     unsigned tiles = 0;                                  // that have returned, and are reported
     const bool lists = PARAM_SourceLists && percent(40); // of sources
     uint32_t base[N] = {};                               // the next row of st at each GPU
@@ -616,7 +619,10 @@ struct hub : model<Vcontrol> {
             h.addr = dut.tile_rows_i;
             want_tiles.emplace_back(h);
             tiles++;
+            assert_true(rested >= TILE_CYCLES);
+            rested = 0;
         }
+        rested++;
         tile_taken = dut.tile_valid_i && dut.tile_ready_o;
         port.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
         const bool to_us = dut.ack_port_i == l.port;
