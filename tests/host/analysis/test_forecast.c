@@ -113,6 +113,24 @@ static void has_limit_and_rows(void **state)
     end(&r);
 }
 
+/// More GPUs take longer, and below 8 of them a model is not faster in proportion.
+static void rates_of_models(void **state)
+{
+    (void)state;
+    double before = 1e9;
+    for (unsigned gpus = 2; gpus <= 64; gpus *= 2) {
+        char words[80];
+        struct run r;
+        struct mw_forecast f;
+        snprintf(words, sizeof words, "--gpus %u --tokens-per-gpu 8 --hidden 64", gpus);
+        prepare(&r, words);
+        mw_forecast_make(&f, &r.params, &r.w, r.system, 1, 0);
+        assert_true(f.rate <= before && f.rate > 5e3 && f.rate < 400e3);
+        before = f.rate;
+        end(&r);
+    }
+}
+
 static void suggests_a_smaller_run(void **state)
 {
     (void)state;
@@ -250,9 +268,13 @@ static void limits_throttle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adds_up_all_systems),       cmocka_unit_test(has_limit_and_rows),
-        cmocka_unit_test(suggests_a_smaller_run),    cmocka_unit_test(notes_small_layers),
-        cmocka_unit_test(counts_rows_in_last_tiles), cmocka_unit_test(leaves_out_what_cannot_help),
+        cmocka_unit_test(adds_up_all_systems),
+        cmocka_unit_test(has_limit_and_rows),
+        cmocka_unit_test(rates_of_models),
+        cmocka_unit_test(suggests_a_smaller_run),
+        cmocka_unit_test(notes_small_layers),
+        cmocka_unit_test(counts_rows_in_last_tiles),
+        cmocka_unit_test(leaves_out_what_cannot_help),
         cmocka_unit_test(limits_throttle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
