@@ -423,7 +423,7 @@ TEST(off_is_a_wire)
 TEST(scattered_lines_leave_full)
 {
     dice rng;
-    for (unsigned r = 0; r < 10; r++) {
+    for (unsigned r = 0; r < cases(4, 10); r++) {
         manager m(60000);
         m.in.rate = rng.pick({100u, 50u});
         m.room = rng.pick({100u, 80u, 40u});
