@@ -6,6 +6,7 @@
 #include "formats/json.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,9 @@ static int take_number(struct walk *w, cJSON *item)
     if (number_end(text) != text + length)
         return mw_fail(w->err, MW_EXIT_INPUT, "%s: line %u: malformed JSON, %.*s is no number",
                        w->path, line_of(w->text, text), (int)(length < 40 ? length : 40), text);
+    if (isinf(item->valuedouble) && sign + digits != length)
+        return mw_fail(w->err, MW_EXIT_INPUT, "%s: line %u: %.*s is beyond all numbers", w->path,
+                       line_of(w->text, text), (int)(length < 40 ? length : 40), text);
     w->at += length;
     double size = item->valuedouble < 0 ? -item->valuedouble : item->valuedouble;
     if (sign + digits != length || size <= (double)MW_JSON_EXACT)
