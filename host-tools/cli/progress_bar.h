@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { MW_BAR_PARTS = 8 };
+enum { MW_BAR_PARTS = 16 };
 
 struct mw_bar {
     FILE *out;

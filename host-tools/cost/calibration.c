@@ -7,6 +7,14 @@ const struct mw_calibration mw_calibrated[MW_FITS] = {
 #include "cost/calibration.inc"
 };
 
+bool mw_calibration_has(const struct mw_calibration *c, unsigned system)
+{
+    for (unsigned i = 0; i < MW_FEATURES; i++)
+        if (c->coefficient[system][i] > 0)
+            return true;
+    return false;
+}
+
 unsigned mw_calibration_outside(const struct mw_calibration *c, const double value[MW_RANGES])
 {
     unsigned outside = 0;

@@ -62,6 +62,22 @@ static int get_trace(struct mw_plan *plan, struct mw_error *err)
     return status;
 }
 
+/// Those that are asked for. Of all systems, one without coefficients is left out.
+static int choose_systems(struct mw_plan *plan, struct mw_error *err)
+{
+    const struct mw_run_params *run = &plan->params->run;
+    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
+        const bool asked = mw_run_asks_for(run, i);
+        const bool fitted = mw_calibration_has(&mw_calibrated[MW_FIT_MOE], i);
+        if (asked && !fitted && run->systems)
+            return mw_fail(err, MW_EXIT_INPUT,
+                           "--system %s: it has no coefficients: `make calibration` fits them",
+                           mw_systems[i].name);
+        plan->search.system[i] = asked && fitted;
+    }
+    return MW_EXIT_OK;
+}
+
 static int search(struct mw_plan *plan, struct mw_error *err)
 {
     const struct mw_plan_params *p = plan->params;
@@ -75,8 +91,8 @@ static int search(struct mw_plan *plan, struct mw_error *err)
     if (!status)
         status = mw_planner_make(&plan->planner, err);
     plan->search.top = p->top;
-    for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        plan->search.system[i] = mw_run_asks_for(&p->run, i);
+    if (!status)
+        status = choose_systems(plan, err);
     if (!status)
         status = mw_search_run(&plan->search, &plan->planner, &p->fixed, p->recompute_fixed, err);
     if (!status && p->explain > plan->search.found)

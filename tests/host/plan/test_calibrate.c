@@ -176,6 +176,20 @@ static void repository_has_a_calibration(void **state)
     }
 }
 
+/// Every system of the repository has runs; a new one has none, and coefficients of 0.
+static void finds_fitted_systems(void **state)
+{
+    (void)state;
+    struct mw_calibration c = mw_calibrated[MW_FIT_MOE];
+    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
+        assert_true(mw_calibration_has(&c, i));
+        memset(c.coefficient[i], 0, sizeof c.coefficient[i]);
+        assert_false(mw_calibration_has(&c, i));
+        c.coefficient[i][MW_F_CONSTANT] = 1;
+        assert_true(mw_calibration_has(&c, i));
+    }
+}
+
 // ---- tables of sweeps ---------------------------------------------------------------------------
 
 #define NAMES \
@@ -391,7 +405,7 @@ int main(void)
         cmocka_unit_test(reads_sweeps),        cmocka_unit_test(refuses_tables),
         cmocka_unit_test(reads_workloads),     cmocka_unit_test(workloads_of_any_size),
         cmocka_unit_test(refuses_commands),    cmocka_unit_test(lists_runs),
-        cmocka_unit_test(fits_the_tables),
+        cmocka_unit_test(fits_the_tables),     cmocka_unit_test(finds_fitted_systems),
     };
     return cmocka_run_group_tests_name("calibrate", tests, scratch_make, finish_words);
 }
