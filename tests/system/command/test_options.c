@@ -160,6 +160,7 @@ static const struct {
                    {"--groups", "expected a number that divides"},
                    {"--set", "switch_reductions: only with target_list_cache"},
                    {"--set", "of two: lower --set rows_per_expert"},
+                   {"--set", "--set fault_gpu=71: expected 0 to 1"}, // two GPUs
                    {"--topk-groups", "expected a number that divides"},
                    {"--replicas", "at most 16, as the 16 experts of "},
                    {"--rows", "not with --workload moe"},

@@ -178,7 +178,7 @@ static void takes_nothing(void **state)
     open_device(&t);
     good_layer(&t);
     assert_int_equal(layer(&t, MW_FAULT_ACCEPT, &cycles), MW_ERR_DEVICE);
-    assert_line(mw_message(), "switch, input 2: port marked down", "took nothing");
+    assert_line(mw_message(), "switch, input 2: port marked down", "accepted no waiting packet");
     is_down(&t, MW_HWERR_SINK);
     others_are_right(&t);
     assert_true(cycles <= t.cycles + 6 * PERIOD + 1000);
@@ -393,7 +393,7 @@ static void a_run_names_the_port(void **state)
     assert_int_equal(bench_run(&b, "dysharp", &r), MW_EXIT_STUCK);
     assert_line(r.error.text, "layer 0: no progress for", "port 1 is down");
     assert_non_null(strstr(r.state, "port 1 is down"));
-    assert_non_null(strstr(r.state, "a partial sum was missing"));
+    assert_non_null(strstr(r.state, "a partial sum did not arrive"));
     mw_result_free(&r);
     bench_free(&b);
 }
