@@ -9,7 +9,8 @@ replacement, and `tests`: make targets, any of which must fail. Each runs in a c
 with the build folder's tools, and each target once without a fault: it must pass there. A target finds a fault when it
 runs tests, and one fails: its last line is `N passed, N failed`. Where make ends without one, something does not build,
 which finds nothing. A mutant that no test finds, that does not build, or whose text is no longer there, fails the run.
-Exit status 1 then. --texts looks for the texts alone, and plants nothing.
+Exit status 1 then. --texts looks for the texts alone, those of tests/formal/proofs.toml included, and plants nothing. It
+also looks for names that the SystemVerilog file does not have: what replaces a text must build.
 """
 import pathlib
 import re
@@ -28,6 +29,9 @@ PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", 
 LIMITS = watch.Limits(most=900)
 SUMMARY = re.compile(r"^\d+ passed, [1-9]\d* failed", re.M)  # of tests/runner/run.py and tests/formal/run.py
 UNREAD = "Yosys does not read it"                          # a proof that could not begin
+COMMENT = re.compile(r"//.*")
+NAME = re.compile(r"(?<![\w.:'$])[a-z]\w+")  # of the file: not a member, of a package or a number
+KEYWORDS = {"else", "logic", "return"}
 
 
 def prepare():
@@ -103,16 +107,35 @@ def control(targets):
     return bad
 
 
-def check_texts(mutants):
-    """Those whose text is there once; tells of the others."""
+def unknown_names(fault, text):
+    """Names in the replacement that the file does not have."""
+    if not fault["file"].endswith(".sv"):
+        return set()
+    return set(NAME.findall(COMMENT.sub("", fault["replace"]))) - set(re.findall(r"\w+", text)) - KEYWORDS
+
+
+def check_texts(faults):
+    """Those whose text is there once, and whose replacement can build; tells of the others."""
     there = []
-    for m in mutants:
-        count = (ROOT / m["file"]).read_text().count(m["find"])
-        if count == 1:
-            there.append(m)
-        else:
+    for m in faults:
+        text = (ROOT / m["file"]).read_text()
+        count, names = text.count(m["find"]), unknown_names(m, text)
+        if count != 1:
             print(f"FAILED {m['name']}: its text is in {m['file']} {count} times, must be once", flush=True)
+        elif names:
+            print(f"FAILED {m['name']}: {m['file']} does not have {', '.join(sorted(names))}", flush=True)
+        else:
+            there.append(m)
     return there
+
+
+def faults_of_proofs():
+    """Those of tests/formal/proofs.toml, under the proof's name."""
+    faults = []
+    for proof in tomllib.loads((ROOT / "tests/formal/proofs.toml").read_text())["proof"]:
+        bugs = proof.get("bug", [])
+        faults += [{"name": proof["name"], **b} for b in (bugs if isinstance(bugs, list) else [bugs])]
+    return faults
 
 
 def main():
@@ -121,7 +144,7 @@ def main():
     wanted = [] if texts else sys.argv[1:]
     if unknown := set(wanted) - {m["name"] for m in mutants}:
         sys.exit(f"no such mutant: {', '.join(sorted(unknown))}")
-    mutants = [m for m in mutants if not wanted or m["name"] in wanted]
+    mutants = [m for m in mutants if not wanted or m["name"] in wanted] + (faults_of_proofs() if texts else [])
     asked, mutants = len(mutants), check_texts(mutants)
     if texts:
         print(f"{len(mutants)} passed, {asked - len(mutants)} failed")
