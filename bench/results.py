@@ -35,7 +35,9 @@ def measure(options):
         print("+", TOOL, "run", options, file=sys.stderr, flush=True)
         KEPT.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(".part")
-        subprocess.run([TOOL, "run", *options.split(), "--json", str(part)], check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run([TOOL, "run", *options.split(), "--json", str(part)], stdout=subprocess.DEVNULL)
+        if done.returncode:
+            sys.exit(done.returncode)  # the tool has said why
         part.rename(file)
     return json.loads(file.read_text())
 
@@ -237,6 +239,9 @@ def main():
             "paper, and the",
             "[costs of software](../design/systems.md#costs-of-software). This command writes the page:",
             "", f"    {command}", "",
+            *(["The repository does not contain the traces: [record one](../user/traces.md#where-a-trace-comes-from). "
+               "Without",
+               "`--traces` a layer is synthetic.", ""] if a.traces else []),
             "## Claims",
             "The table shows speed-ups, or shares of the bytes: the geometric mean over the layers, and their range. "
             "*costs*: with those of",
