@@ -9,8 +9,8 @@ replacement, and `tests`: make targets, any of which must fail. Each runs in a c
 with the build folder's tools, and each target once without a fault: it must pass there. A target finds a fault when it
 runs tests, and one fails: its last line is `N passed, N failed`. Where make ends without one, something does not build,
 which finds nothing. A mutant that no test finds, that does not build, or whose text is no longer there, fails the run.
-Exit status 1 then. --texts looks for the texts alone, those of tests/formal/proofs.toml included, and plants nothing. It
-also looks for names that the SystemVerilog file does not have: what replaces a text must build.
+Exit status 1 then. --texts looks for the texts alone, those of tests/formal/proofs.toml included, and plants nothing.
+It also looks for names that the SystemVerilog file does not have: what replaces a text must build.
 """
 import pathlib
 import re
