@@ -92,15 +92,19 @@ static int set_patterns(void *params, const char *text, struct mw_error *err)
         return MW_EXIT_OK;
     }
     for (const char *at = text;;) {
-        size_t length = strcspn(at, ","), found = 0;
+        const size_t length = strcspn(at, ",");
+        bool found = false;
         for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++) {
             const char *name = mw_bench_patterns[i].name;
             if ((strlen(name) == length && memcmp(name, at, length) == 0) ||
                 strcmp(text, "all") == 0) {
-                p->run[i] = true;
-                found++;
+                if (p->run[i])
+                    return mw_fail(err, MW_EXIT_INPUT, "%s: %s is there twice", text, name);
+                p->run[i] = found = true;
             }
         }
+        if (!found && length == 3 && memcmp(at, "all", length) == 0)
+            return mw_fail(err, MW_EXIT_INPUT, "%s: all stands alone, not in a list", text);
         if (!found)
             return no_pattern(text, at, length, err);
         if (!at[length])

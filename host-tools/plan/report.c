@@ -75,8 +75,8 @@ static void report_head(FILE *out, const struct mw_plan *plan)
         mw_tp_systems[plan->params->tensor_system]->name,
         plan->params->compute ? "measured times, where there are none " : "", 100 * t->gemm_share,
         100 * t->attention_share, 100 * t->memory_share);
-    mw_report_paragraph(out, "%zu configurations, of which %zu do not fit %.1f GB and are left out",
-                        plan->search.tried, plan->search.too_large, t->capacity / 1e9);
+    mw_report_paragraph(out, "%zu configurations; left out, because they do not fit %.1f GB: %zu",
+                        plan->search.tried, t->capacity / 1e9, plan->search.too_large);
 }
 
 /// A line of either table; `name` is the number or nothing.

@@ -44,14 +44,18 @@ static int set_layers(void *p, const char *name, const char *text, struct mw_err
 {
     struct mw_run_params *params = p;
     const char *at = text;
+    const bool one = strcmp(name, "layer") == 0;
     params->layer_count = 0;
+    if (one && strchr(text, ','))
+        return mw_fail(err, MW_EXIT_INPUT, "--layer %s: one layer; --layers takes several", text);
     for (;;) {
         uint64_t value;
         char *stop;
         if (!mw_parse_number(at, &stop, 0, MAX_LAYER, &value) || (*stop && *stop != ','))
             return mw_fail(err, MW_EXIT_INPUT,
-                           "--%s %s: expected layer numbers from 0 to %d, with commas", name, text,
-                           MAX_LAYER);
+                           "--%s %s: expected %s from 0 to %d%s", name, text,
+                           one ? "a layer number" : "layer numbers", MAX_LAYER,
+                           one ? "" : ", with commas");
         if (params->layer_count == MW_MAX_LAYERS)
             return mw_fail(err, MW_EXIT_INPUT, "--%s %s: more than %d layers", name, text,
                            MW_MAX_LAYERS);

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -38,12 +39,13 @@ class beside {
         thread.join();
     }
 
-    // Threads that a device runs in: what MW_SIM_THREADS says, 1 or 2, else 2 where the
+    // Threads that a device runs in: MW_SIM_THREADS, if it is 1 or 2, else 2 where the
     // process has two cores.
     static bool wanted()
     {
-        if (const char *text = getenv("MW_SIM_THREADS"))
-            return atoi(text) > 1;
+        const char *text = getenv("MW_SIM_THREADS");
+        if (text && (strcmp(text, "1") == 0 || strcmp(text, "2") == 0))
+            return *text == '2';
         cpu_set_t cores;
         return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 1;
     }

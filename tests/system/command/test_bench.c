@@ -394,6 +394,8 @@ static void refuses_bad_options(void **state)
     REFUSES("alltoal", "alltoal", "no such pattern");
     REFUSES("unicast,", "unicast,", "no such pattern");
     REFUSES("unicast alltoall", "alltoall", "unexpected word");
+    REFUSES("unicast,unicast", "unicast,unicast", "unicast is there twice");
+    REFUSES("all,unicast", "all,unicast", "all stands alone");
     REFUSES("unicast --speed 3", "--speed", "unknown option");
     REFUSES("unicast --gpus 1", "--gpus 1", "2 to 72");
     REFUSES("unicast --gpus x", "--gpus x");

@@ -392,7 +392,7 @@ static void goes_on_behind_runs_that_fail(void **state)
     assert_true(reported >= 1 && reported < 4);
     assert_non_null(strstr(err_text, "(hidden 16376, tokens-per-gpu 512): "));
     assert_non_null(strstr(err_text, "the device cannot hold this run"));
-    snprintf(small, sizeof small, "%u runs have no result; the same command runs them again\n",
+    snprintf(small, sizeof small, "runs without a result: %u; the same command runs them again\n",
              reported);
     assert_non_null(strstr(err_text, small));
     struct result list[POINTS];
