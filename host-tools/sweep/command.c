@@ -145,8 +145,8 @@ static int sum_up(const struct mw_sweep *s, size_t before, struct mw_error *err)
     fprintf(s->out, "%s/results.csv: %zu of %zu runs, %zu of them new\n", MW_SHOWN(s->folder),
             all - missing, all, before - missing);
     if (s->failed)
-        return mw_fail(err, s->worst, "runs without a result: %zu; the same command runs them again",
-                       s->failed);
+        return mw_fail(err, s->worst,
+                       "runs without a result: %zu; the same command runs them again", s->failed);
     if (!wrong)
         return MW_EXIT_OK;
     mw_sweep_result(s, first, path);
