@@ -52,8 +52,7 @@ static int set_layers(void *p, const char *name, const char *text, struct mw_err
         uint64_t value;
         char *stop;
         if (!mw_parse_number(at, &stop, 0, MAX_LAYER, &value) || (*stop && *stop != ','))
-            return mw_fail(err, MW_EXIT_INPUT,
-                           "--%s %s: expected %s from 0 to %d%s", name, text,
+            return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected %s from 0 to %d%s", name, text,
                            one ? "a layer number" : "layer numbers", MAX_LAYER,
                            one ? "" : ", with commas");
         if (params->layer_count == MW_MAX_LAYERS)
