@@ -470,7 +470,7 @@ run: $(TOOL) $(MAIN_MODEL)
 	    else trace=; fi; \
 	set -x; $(B)/moeswitch run $$trace --layer 7 --gpus 8 --tokens-per-gpu 64 --hidden 512 --tile 16 \
 	    --system all && \
-	$(B)/moeswitch run --tile 1 --plot $(B)/run.svg --quiet
+	$(B)/moeswitch run --tile 1 --plot $(B)/run.svg >/dev/null
 
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 # what has passed is not run again until something that it reads changes (FORGET=1: it is)
