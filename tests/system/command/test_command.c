@@ -191,7 +191,7 @@ static void feeds_batches(void **state)
     assert_int_equal(run_command("run " SYNTHETIC "--batches 5 --json %s", json), MW_EXIT_OK);
     assert_string_equal(err_text, "");
     assert_non_null(strstr(out_text, "layer 0, tokens from 48 on: "));
-    assert_non_null(strstr(out_text, "\n5 batches of 12 tokens, "));
+    assert_non_null(strstr(out_text, "\n5 batches of 12 tokens: "));
     char *text = read_file(json);
     unsigned found = 0;
     for (const char *at = text; (at = strstr(at, "\"feeding\"")); at++)
