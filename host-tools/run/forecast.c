@@ -25,8 +25,8 @@ static const double MUCH_PARTIAL = 0.25;
 /// Cycles per second of one simulation: on one thread, and with a second core for the switch.
 /// Measured by `bench/figures.py --speed` (docs/reference/performance.md), on which the
 /// eight systems of `make run` lie from 146 to 274 thousand. For other numbers of GPUs as
-/// many nodes per second. With 2 and 4 GPUs a cycle takes as long, and 1 / 1.85 of the processor
-/// time that it takes with 8.
+/// many nodes per second. A cycle of 4 GPUs takes the time of one of 2, and a 1.85th of the
+/// processor time of one of 8.
 static const struct {
     unsigned gpus;
     double one, two;

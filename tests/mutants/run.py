@@ -20,7 +20,8 @@ import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/runner"))
+sys.path[:0] = [str(ROOT / "tests/formal"), str(ROOT / "tests/runner")]
+import run as formal  # that of tests/formal
 import watch
 WORK = ROOT / "build" / "mutants"
 PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl",
@@ -31,7 +32,6 @@ SUMMARY = re.compile(r"^\d+ passed, [1-9]\d* failed", re.M)  # of tests/runner/r
 UNREAD = "Yosys does not read it"                          # a proof that could not begin
 COMMENT = re.compile(r"//.*")
 NAME = re.compile(r"(?<![\w.:'$])[a-z]\w+")  # of the file: not a member, of a package or a number
-KEYWORDS = {"else", "logic", "return"}
 
 
 def prepare():
@@ -111,7 +111,7 @@ def unknown_names(fault, text):
     """Names in the replacement that the file does not have."""
     if not fault["file"].endswith(".sv"):
         return set()
-    return set(NAME.findall(COMMENT.sub("", fault["replace"]))) - set(re.findall(r"\w+", text)) - KEYWORDS
+    return set(NAME.findall(COMMENT.sub("", fault["replace"]))) - set(re.findall(r"\w+", text))
 
 
 def check_texts(faults):
@@ -131,11 +131,7 @@ def check_texts(faults):
 
 def faults_of_proofs():
     """Those of tests/formal/proofs.toml, under the proof's name."""
-    faults = []
-    for proof in tomllib.loads((ROOT / "tests/formal/proofs.toml").read_text())["proof"]:
-        bugs = proof.get("bug", [])
-        faults += [{"name": proof["name"], **b} for b in (bugs if isinstance(bugs, list) else [bugs])]
-    return faults
+    return [{"name": p["name"], **bug} for p in formal.proofs() for bug in formal.bugs_of(p)]
 
 
 def main():
