@@ -364,6 +364,7 @@ TEST_NEEDS = $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHE
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
 NEEDS_system-test_phases := $(call model_so,4.8.0.0)
 NEEDS_system-test_tp := $(foreach m,2.8.0.0 2.8.published.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m))) $(TOOL)
+NEEDS_system-test_reds := $(call model_so,3.16.0.0)
 NEEDS_system-test_machine := $(call model_so,2.8.0.0)
 NEEDS_system-test_barriers := $(call model_so,4.8.0.0)
 NEEDS_system-test_placement := $(foreach m,2.8.0.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)))
@@ -516,7 +517,7 @@ $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS)
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module fabric \
 	    $(call cfg,N=$(call dotted,$*,1) FlitBytes=$(call dotted,$*,2) \
 	    $(if $(filter 1,$(call dotted,$*,3)),$(SMALL_PARAMS), \
-	    TileReductions=1 MergeLoads=1 $(if $(filter 16,$(call dotted,$*,2)),MergeKeep=16384) RowTypes=1 \
+	    TileReductions=1 MergeLoads=1 SumEntries=16 $(if $(filter 16,$(call dotted,$*,2)),MergeKeep=16384) RowTypes=1 \
 	    CachedHandle=1 GateGradients=1 RedTypes=1023)) --assert \
 	    -DMW_CONTRACTS $(VWARN) $(LINT_VFLAGS) $(LINT_DIR) $(RTL_PKGS) rtl/fabric/fabric.sv $(lint_log)
 

@@ -90,6 +90,8 @@ package bundle_pkg;
         logic [8:0] load_entries;  // of the tables of loads, as many may be in use
         logic load_keep;  // answers are kept
         logic [2:0] load_parts;  // log2 of the parts of a row that are loaded one by one
+        logic [8:0] sum_entries;  // of the tables of sums, as many may be in use; 0: none is made
+        logic [15:0] sum_cycles;  // after which a sum leaves
         logic [14:0] row_bytes;  // them, and of the tokens of a GPU
         logic [3:0] row_shift;
         logic [3:0] token_shift;
@@ -172,6 +174,13 @@ package bundle_pkg;
         packet_pkg::port_t           src;    // who stored them, with SourceLists
     } slot_bytes_t;
 
+    // A red that is in memory, or a sum of some: it brings adds contributions to an own row.
+    typedef struct packed {
+        logic                        valid;
+        logic [node_pkg::TokenW-1:0] row;    // its index
+        logic [7:0]                  adds;
+    } added_t;
+
     // A finished row of a token of any GPU. back: it returns from this row of local expert le to
     // slot pos of the token at its home. last: it is the last of its tile, with the tile's number
     // of rows.
@@ -215,8 +224,8 @@ package bundle_pkg;
     // How unit send executes an instruction. The opcode is that of uplink packets; local packets
     // are ST unless it is DYMULTIMEM_ST or rowsp. target0 is for MULTIMEM_ST and MULTIMEM_RED, type
     // and operator for MULTIMEM_RED. The flags say whether gate transfers are META packets, rows
-    // land at their address without an allocator, each transfer has one target on the uplink, and
-    // (lists) the packet also names its row, see list_rows.
+    // land at their address without an allocator, each transfer has one target on the uplink,
+    // (lists) the packet also names its row, see list_rows, and (merge) the switch may add reds up.
     typedef struct packed {
         packet_pkg::opcode_e opcode;
         logic [15:0]         group;
@@ -225,6 +234,7 @@ package bundle_pkg;
         logic                flat;
         logic                rowsp;
         logic                lists;
+        logic                merge;
     } sends_t;
 
     // A reduction request at its hub: fields of the low half of its header. Where possible, a

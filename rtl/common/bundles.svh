@@ -159,6 +159,7 @@
 //   load_entries, load_keep  usable entries of each table of loads; ports keep answers
 //   load_parts               log2 of the parts of a row that are loaded one by one
 //   load_bytes, load_shift   bytes of a load, and log2 of its stride
+//   sum_entries, sum_cycles  usable entries of each table of sums; after so many cycles they leave
 //   row_bytes, row_shift     the same of a row; token_shift: log2 of a GPU's tokens
 //   turn                     the port that may open a row in this cycle
 //   store_, part_limit       limits of credits; window_limit: of the look-ahead window; 0: none
@@ -170,6 +171,7 @@
     logic [1:0] link_wait; logic switch_reductions; logic tile_reductions; \
     logic merge_loads; logic [14:0] load_first; logic [8:0] load_entries; logic load_keep; \
     logic [2:0] load_parts; logic [14:0] load_bytes; logic [3:0] load_shift; logic cnt_loads; \
+    logic [8:0] sum_entries; logic [15:0] sum_cycles; \
     logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
     logic [Cfg.PortW-1:0] turn; logic [Cfg.StoreW-1:0] store_limit; \
     logic [Cfg.PartW-1:0] part_limit; \
@@ -193,7 +195,7 @@
 `define MW_ARRIVED(Cfg) struct packed { \
     logic bad; packet_pkg::opcode_e op; logic [Cfg.PortW-1:0] src; logic [7:0] len; \
     logic [4:0] cnt; \
-    logic [1:0] stage; \
+    logic [1:0] stage; logic [Cfg.GpuW:0] adds; \
     logic beyond; logic [Cfg.ExpW+4:0] tgt; logic [packet_pkg::RowBits-1:0] row; \
     logic [Cfg.MaddrW-1:0] addr;}
 
@@ -213,7 +215,7 @@
 // this type and operator.
 `define MW_STORE(Cfg) struct packed { \
     logic valid; logic red; red_pkg::red_t kind; logic [Cfg.AddrW-1:0] addr; \
-    logic [Cfg.FlitBytes-1:0] be;}
+    logic [Cfg.FlitBytes-1:0] be; logic [Cfg.GpuW:0] adds; logic [Cfg.TokensLog2-1:0] row;}
 
 // A token that is sent. bad: its list of targets is wrong. remote, own: numbers of its targets.
 // gpus: GPUs that have one. list, row: where its targets and its routing entry are.
@@ -255,7 +257,7 @@
 //   opened_index   index that its opened strobe names
 `define MW_NOTIFIED(Cfg) struct packed { \
     logic mark; logic old; logic fell; logic crowded; logic [Cfg.LoadIndexW-1:0] lane_index; \
-    logic lane_load; logic lane_merge; error_pkg::err_e load_code; \
+    logic lane_load; logic lane_merge; error_pkg::err_e load_code; error_pkg::err_e sum_code; \
     logic [Cfg.TokensLog2-1:0] opened_index;}
 
 // Between ports of the switch, a bit for each other port, by distance. From an input to the queues:
@@ -270,6 +272,7 @@
 //   part_full             a queue of partials is full
 //   lane_take             the lane was taken
 //   lane_bad, load_bad    a lane of a READY, or of an LD, was wrong
+//   sum_bad               its red fits no sum of its address
 `define MW_STROBES(Cfg) struct packed { \
     logic [Cfg.Others-1:0] wr; logic [Cfg.Others-1:0] desc; logic [Cfg.Others-1:0] push; \
     logic [Cfg.Others-1:0] come; \
@@ -279,6 +282,6 @@
     logic [Cfg.Others-1:0] room; logic [Cfg.Others-1:0] ctrl_free; \
     logic [Cfg.Others-1:0] part_full; \
     logic [Cfg.Others-1:0] lane_take; logic [Cfg.Others-1:0] lane_bad; \
-    logic [Cfg.Others-1:0] load_bad;}
+    logic [Cfg.Others-1:0] load_bad; logic [Cfg.Others-1:0] sum_bad;}
 
 `endif

@@ -61,6 +61,9 @@ package cfg_pkg;
         int unsigned   MergeWays;         // of them in a set
         int unsigned   MergeKeep;         // bytes of answers that a port keeps: 2^i, or 0: none
         int unsigned   KeepRows;          // rows that these are, at most; only with 16-byte flits
+        int unsigned   SumEntries;        // addresses whose reds a port adds up: SumWays times a
+                                          // power of two, at most 511, or 0: none
+        int unsigned   SumWays;           // of them in a set
         int unsigned   OpenLoads;         // rows that a GPU may load at a time
         int unsigned   OpenSyncs;         // tiles that it may have reported and not been granted
         bit            RowTypes;          // rows of dispatch may have a size and type of their own
@@ -171,6 +174,8 @@ package cfg_pkg;
         c.MergeWays = 4;
         c.MergeKeep = 0;
         c.KeepRows = 16;
+        c.SumEntries = 0;
+        c.SumWays = 4;
         c.OpenLoads = 32;
         c.OpenSyncs = 8;
         c.RowTypes = 1'b0;

@@ -171,6 +171,8 @@ module fabric_csr #(
     assign ctl_o.load_entries = Cfg.MergeLoads ? hwif_out.loads.entries.value : '0;
     assign ctl_o.load_parts = Cfg.MergeLoads ? hwif_out.loads.parts.value : '0;
     assign ctl_o.load_keep = Cfg.MergeKeep != 0 && hwif_out.loads.keep.value;
+    assign ctl_o.sum_entries = Cfg.SumEntries != 0 ? hwif_out.sums.entries.value : '0;
+    assign ctl_o.sum_cycles = Cfg.SumEntries != 0 ? hwif_out.sums.cycles.value : '0;
     assign ctl_o.row_bytes = hwif_out.rows.row_bytes.value;
     assign ctl_o.row_shift = hwif_out.rows.row_shift.value;
     assign ctl_o.token_shift = hwif_out.rows.token_shift.value;
@@ -372,9 +374,11 @@ module fabric_csr #(
         hwif_in.primitives.cached_handle.next = Cfg.CachedHandle;
         hwif_in.tables.load_parts.next = Cfg.MergeLoads ? 4'(Cfg.LoadIndexW) : '0;
         hwif_in.load_room.entries.next = Cfg.MergeLoads ? 9'(Cfg.MergeEntries) : '0;
+        hwif_in.sum_room.entries.next = 9'(Cfg.SumEntries);
         hwif_in.load_room.keep.next = Cfg.MergeLoads ? 7'(Cfg.MergeKeep >> 10) : '0;
         hwif_in.load_room.open_loads.next = Cfg.MergeLoads ? 8'(Cfg.OpenLoads) : '0;
         hwif_in.load_room.open_syncs.next = Cfg.MergeLoads ? 8'(Cfg.OpenSyncs) : '0;
+        hwif_in.primitives.merge_reds.next = Cfg.SumEntries != 0;
         hwif_in.primitives.delay.next = Cfg.Delay;
         hwif_in.primitives.row_ranges.next = Cfg.RowRanges;
         hwif_in.primitives.row_sparse.next = Cfg.RowSparse;

@@ -153,6 +153,8 @@ module node_csr #(
         cfg_o.load_parts = Cfg.MergeLoads ? hwif_out.loads.parts.value : '0;
         cfg_o.load_expert = Cfg.MergeLoads ? hwif_out.loads.expert.value : '0;
         cfg_o.load_base = Cfg.MergeLoads ? {hwif_out.load_base.addr.value, Unit} : '0;
+        cfg_o.red_first = (Cfg.SumEntries != 0) ? hwif_out.red_rows.first.value : '0;
+        cfg_o.red_count = (Cfg.SumEntries != 0) ? hwif_out.red_rows.count.value : '0;
         cfg_o.row_returns = Cfg.RowSparse && hwif_out.uses.row_returns.value
                             && !cfg_o.switch_reductions;
         cfg_o.source_lists = Cfg.SourceLists && hwif_out.uses.source_lists.value

@@ -20,6 +20,7 @@
 // - without source_lists: flag with flags.2; with it: st.rowsp with flags.0 or flags.1,
 // - without row_returns: expert with flags.1; with it: sum.st, and sum of gathered tokens,
 // - without tile_reductions: expert.rows that reports rows (flags 7),
+// - without merge_reds: multimem.red of rows of every home (flags 1),
 // - without merge_loads: sync, ld.cais and expert.rows of loaded rows (flags 3),
 // - without GateGradients, or if elements have one byte: gradients (flags.3 of expert and
 //   expert.rows),
@@ -154,7 +155,9 @@ module streams #(
                 is_unit = (cmd_o.op != I_ST_ROWSP
                            || (Cfg.RowSparse && !(lists && cmd_o.flags[1:0] != '0)))
                           && (cmd_o.op != I_MULTIMEM_ST || cmd_o.flags[1:0] == 2'd0
-                              || (Cfg.Gathered && cmd_o.flags[1:0] != 2'd3));
+                              || (Cfg.Gathered && cmd_o.flags[1:0] != 2'd3))
+                          && (cmd_o.op != I_MULTIMEM_RED || !cmd_o.flags[0]
+                              || Cfg.SumEntries != 0);
                 unit    = 3'd1;
             end
             I_EXPERT, I_EXPERT_ROWS: begin

@@ -117,9 +117,12 @@ module hub #(
     // ---- receive side ----
     bundle_pkg::landed_t trk;
     bundle_pkg::token_t loaded;  // a row that this GPU has loaded is complete
-    logic alloc_sweep_busy, rows_sweep_busy, tokens_sweep_busy, rows_idle;
+    logic alloc_sweep_busy, rows_sweep_busy, tokens_sweep_busy, reds_sweep_busy, rows_idle;
+    bundle_pkg::added_t added;
+    logic added_ready;
 
-    assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy || tokens_sweep_busy;
+    assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy || tokens_sweep_busy
+                          || reds_sweep_busy;
 
     row_tracker #(
         .Cfg(Cfg),
@@ -275,6 +278,8 @@ module hub #(
         .trk_o(trk),
         .slot_o(slot),
         .slot_ready_i(sig_ready && returns),
+        .added_o(added),
+        .added_ready_i(added_ready),
         .cnt_o(counts),
         .ev_o(flag),
         .said_o(said),
@@ -289,6 +294,29 @@ module hub #(
     );
 
     assign returns = Cfg.RowSparse && cfg.row_returns;
+
+    // ---- own rows to which reds add ----
+    bundle_pkg::error_t added_err;
+    logic row_added;  // the next one is complete
+
+    if (Cfg.SumEntries != 0) begin : gen_reds
+        red_tracker #(
+            .Cfg(Cfg)
+        ) i_reds (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .cfg_i(cfg),
+            .sweep_i,
+            .sweep_busy_o(reds_sweep_busy),
+            .added_i(added),
+            .added_ready_o(added_ready),
+            .done_o(row_added),
+            .err_o(added_err)
+        );
+    end else begin : gen_no_reds
+        assign {reds_sweep_busy, added_ready, row_added, added_err} = '0;
+    end
 
     // ---- what sources say of their rows ----
     bundle_pkg::error_t said_err, twice_err, tokens_err;
@@ -333,8 +361,9 @@ module hub #(
     );
 
     // A tile's error comes with its FLAG, that of a list two cycles behind one: never both in one
-    // cycle. Either is rare enough to take the place of the third.
-    assign err_o[ErrTokens] = said_err.valid ? said_err : twice_err.valid ? twice_err : tokens_err;
+    // cycle. Either is rare enough to take the place of the others.
+    assign err_o[ErrTokens] = said_err.valid ? said_err : twice_err.valid ? twice_err
+                              : added_err.valid ? added_err : tokens_err;
 
     assign rsig_ready = sig_ready && !returns;
 
@@ -723,7 +752,7 @@ module hub #(
         .idle_o(red_idle)
     );
 
-    assign ev_o.token = tok_done;
+    assign ev_o.token = (Cfg.SumEntries != 0 && cfg.red_count != '0) ? row_added : tok_done;
 
     // ---- uplink ----
     if (Cfg.RpmEntries != 0) begin : gen_manager

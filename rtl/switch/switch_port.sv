@@ -132,7 +132,7 @@ module switch_port #(
     logic [Cfg.Others-1:0] marks, olds, falls, crowds;
 
     logic lane_load, lane_merge;
-    error_pkg::err_e load_code;
+    error_pkg::err_e load_code, sum_code;
 
     assign notified_o = '{
             mark: mark,
@@ -143,6 +143,7 @@ module switch_port #(
             lane_load: lane_load,
             lane_merge: lane_merge,
             load_code: load_code,
+            sum_code: sum_code,
             opened_index: opened_index
         };
     for (genvar d = 0; d < Cfg.Others; d++) begin : gen_notified
@@ -495,6 +496,8 @@ module switch_port #(
     logic [Cfg.Others-1:0] load_lanes, load_take;  // rows of this port's GPU that others load
     logic load_err;  // a load of this port's GPU was wrong
     error_pkg::err_e load_err_code;
+    logic red_err;  // a red of this port's GPU was
+    error_pkg::err_e red_err_code;
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
         logic ready_to_open, ready_take, own_lane_take, own_lane_bad, table_idle, open_idle;
@@ -542,9 +545,9 @@ module switch_port #(
         assign strobes_o.ready = by_distance(lane_home, port_i);
         assign lane_take = own_lane_take || backs_i.lane_take != '0;
         assign row_err.valid = table_err.valid || own_lane_bad || backs_i.lane_bad != '0
-                               || load_err;
-        assign row_err.code  = table_err.valid ? table_err.code
-                               : load_err ? load_err_code : error_pkg::ERR_COUNT;
+                               || load_err || red_err;
+        assign row_err.code  = table_err.valid ? table_err.code : load_err ? load_err_code
+                               : red_err ? red_err_code : error_pkg::ERR_COUNT;
 
         row_open #(
             .Cfg(Cfg)
@@ -586,6 +589,16 @@ module switch_port #(
         assign row_err = '{valid: 1'b0, code: error_pkg::ERR_NONE};
         assign {opener_idle, requests_here} = {1'b1, has_req != '0};
         for (genvar d = 0; d < Cfg.Others; d++) begin : gen_unused
+        end
+    end
+
+    always_comb begin
+        red_err = 1'b0;
+        red_err_code = error_pkg::ERR_NONE;
+        if (Cfg.SumEntries != 0) begin
+            red_err = backs_i.sum_bad != '0;
+            for (int unsigned d = 0; d < Cfg.Others; d++)
+            if (backs_i.sum_bad[d]) red_err_code = notified_i[d].sum_code;
         end
     end
 
@@ -752,6 +765,11 @@ module switch_port #(
     );
 
     logic dn_hold, dn_busy;
+    link_t egress_dn;  // before reds are added up
+    logic [3:0] egress_crd;
+    logic sums, sums_hold, sums_hold_store, sums_idle;  // sums: reds may be added up in this layer
+    logic dn_starts;  // a flit for the downlink
+    logic [31:0] sum_count;
 
     egress #(
         .Cfg(Cfg)
@@ -761,7 +779,8 @@ module switch_port #(
         .port_i,
         .go_i,
         .epoch_i,
-        .hold_i(hold_i || dn_hold),
+        .hold_i(hold_i || (sums ? sums_hold : dn_hold)),
+        .hold_store_i(sums && sums_hold_store),
         .down_i(down_o),
         .store_limit_i(common_i.store_limit),
         .part_limit_i(common_i.part_limit),
@@ -799,8 +818,8 @@ module switch_port #(
         .error_valid_i(back_valid_q),
         .error_code_i(8'(err_code_q)),
         .error_sent_o(back_sent),
-        .dn_o,
-        .dn_crd_i,
+        .dn_o(egress_dn),
+        .dn_crd_i(egress_crd),
         .wait_turn_o(wait_turn),
         .wait_credit_o(wait_credit),
         .starved_o(starved),
@@ -810,6 +829,66 @@ module switch_port #(
         .idle_o(out_idle)
     );
 
+    if (Cfg.SumEntries != 0) begin : gen_sums
+        logic sums_crd;
+        logic [Cfg.N-1:0] sums_bad;  // whose red is wrong
+        logic [Cfg.N-1:0] sums_all_q;
+        error_pkg::err_e sums_code;
+        logic sums_start;
+        link_t sums_in, sums_dn;
+
+        sum_table #(
+            .Cfg(Cfg)
+        ) i_sums (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .enable_i(sums),
+            .down_i(down_o),
+            .port_i,
+            .epoch_i,
+            .all_i(sums_all_q),
+            .limit_i(common_i.sum_entries),
+            .timer_i(common_i.sum_cycles),
+            .credits_i(common_i.store_limit),
+            .in_i(sums_in),
+            .hold_o(sums_hold),
+            .hold_store_o(sums_hold_store),
+            .hold_i(dn_hold),
+            .starts_o(sums_start),
+            .crd_o(sums_crd),
+            .out_o(sums_dn),
+            .crd_i(sums && dn_crd_i[packet_pkg::CLS_STORE]),
+            .bad_o(sums_bad),
+            .bad_code_o(sums_code),
+            .count_idx_i(common_i.cnt_addr),
+            .count_o(sum_count),
+            .idle_o(sums_idle)
+        );
+        always_ff @(posedge clk_i) begin
+            sums_all_q <= partition_i & ~(Cfg.N'(1) << port_i);  // constant in a layer
+            backs_o.sum_bad <= rst_ni ? by_distance(sums_bad, port_i) : '0;
+            sum_code <= sums_code;
+        end
+        // in a layer without sums nothing takes longer
+        assign sums = common_i.sum_entries != '0;
+        assign dn_o = sums ? sums_dn : egress_dn;
+        assign dn_starts = sums ? sums_start : egress_dn.valid;
+        always_comb begin
+            sums_in = egress_dn;
+            sums_in.valid = sums && egress_dn.valid;
+            egress_crd = dn_crd_i;
+            if (sums) egress_crd[packet_pkg::CLS_STORE] = sums_crd;
+        end
+    end else begin : gen_no_sums
+        assign dn_o = egress_dn;
+        assign dn_starts = egress_dn.valid;
+        assign egress_crd = dn_crd_i;
+        assign {sums, sums_hold, sums_hold_store, sum_count, backs_o.sum_bad} = '0;
+        assign sum_code = error_pkg::ERR_NONE;
+        assign sums_idle = 1'b1;
+    end
+
     if (Cfg.LinkRate) begin : gen_rate
         link_rate #(
             .Ahead(2),
@@ -818,7 +897,7 @@ module switch_port #(
             .clk_i,
             .rst_ni,
             .wait_i(common_i.link_wait),
-            .valid_i(dn_o.valid),
+            .valid_i(dn_starts),
             .hold_o(dn_hold),
             .busy_o(dn_busy)
         );
@@ -861,8 +940,8 @@ module switch_port #(
     bundle_pkg::counter_t port_count;
     if (Cfg.MergeLoads) begin : gen_load_count
         assign cnt_o = !common_i.cnt_loads ? port_count : '{
-                high: 27'(load_count >> 10),
-                low: cnt_read_i ? load_count[9:0] : '0
+                high: 27'((load_count | sum_count) >> 10),
+                low: cnt_read_i ? load_count[9:0] | sum_count[9:0] : '0
             };
     end else begin : gen_port_count
         assign cnt_o = port_count;
@@ -914,7 +993,7 @@ module switch_port #(
 
     assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle
                     && !err_waits_q && !report && !flush_o && opener_idle && loads_idle
-                    && kept_idle;
+                    && kept_idle && sums_idle;
 
     `MW_CONTRACT(open_valid, !opened_q, "a request and a row open in one cycle")
     `MW_NEXT(err_o.valid && !err_take_i, err_o.valid, "an error goes before it is taken")

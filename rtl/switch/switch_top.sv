@@ -156,6 +156,7 @@ module switch_top #(
             assign to_backs[p].lane_take[d] = from_backs[Q].lane_take[Cfg.N-2-d];
             assign to_backs[p].lane_bad[d] = from_backs[Q].lane_bad[Cfg.N-2-d];
             assign to_backs[p].load_bad[d] = from_backs[Q].load_bad[Cfg.N-2-d];
+            assign to_backs[p].sum_bad[d] = from_backs[Q].sum_bad[Cfg.N-2-d];
             assign to_strobes[p].answered[d] = from_strobes[Q].answered[Cfg.N-2-d];
             assign to_backs[p].room[d] = from_backs[Q].room[Cfg.N-2-d];
             assign to_here[p][d] = from_here[Q][Cfg.N-2-d];

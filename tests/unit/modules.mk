@@ -34,19 +34,20 @@ UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/fabric/node_csr.sv
 UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 \
-    TileReductions=1 MergeLoads=1 RowSparse=1 SourceLists=1 RpmEntries=8 RowTypes=1 GateGradients=1 CachedHandle=1
+    TileReductions=1 MergeLoads=1 SumEntries=16 RowSparse=1 SourceLists=1 RpmEntries=8 RowTypes=1 GateGradients=1 \
+    CachedHandle=1
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 \
     Groups=16 StorePkts=16 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 OpenLoads=16 \
-    OpenSyncs=4 RowTypes=1 GateGradients=1
+    OpenSyncs=4 SumEntries=12 RowTypes=1 GateGradients=1
 $(eval $(call variant,fabric_csr_72,fabric_csr,$(patsubst N=5,N=72,$(UNIT_PARAMS_fabric_csr))))
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
 UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 Groups=16 RpmEntries=8 \
     SwitchReductions=0 RowTypes=0
 $(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 Groups=128 \
-    RpmEntries=8 SwitchReductions=0 RowTypes=1))
+    RpmEntries=8 SwitchReductions=0 SumEntries=16 RowTypes=1))
 $(eval $(call variant,send_by_switch,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 Groups=16 \
     RpmEntries=0 SwitchReductions=1 RowTypes=0))
 $(eval $(call variant,send_by_switch_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 Groups=16 \
@@ -108,6 +109,9 @@ $(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 
     PartSharedRam=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchReductions=1))
 $(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 \
     PartSharedRam=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 SwitchReductions=0))
+UNIT += sum_table
+UNIT_PARAMS_sum_table := N=4 FlitBytes=16 RxStorePkts=16 SumEntries=32
+$(eval $(call variant,sum_table_8,sum_table,N=6 FlitBytes=8 RxStorePkts=8 SumEntries=6 SumWays=3))
 UNIT += queue_parts
 UNIT_SRCS_queue_parts := tests/unit/switch/queue_parts.sv
 UNIT_ANY_queue_parts := 1
@@ -230,7 +234,7 @@ $(eval $(call variant,rx_errors_by_switch,rx_errors,N=4 FlitBytes=8 MemBytesLog2
     MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1 SwitchReductions=1 \
     RowTypes=0))
 $(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 \
-    MaxLocalExperts=4 CacheEntries=16 Reds=1 Events=32 RowRanges=0 RowTypes=1))
+    MaxLocalExperts=4 CacheEntries=16 Reds=1 SumEntries=16 Events=32 RowRanges=0 RowTypes=1))
 UNIT += serve_errors
 UNIT_TOP_serve_errors := reduce_serve
 UNIT_PARAMS_serve_errors := N=4 FlitBytes=8 MemBytesLog2=19 TokensLog2=5 MaxExperts=64
@@ -328,7 +332,10 @@ UNIT_PARAMS_link_fuzz := N=2 FlitBytes=8 MemBytesLog2=17 Zeros=64
 $(eval $(call variant,link_fuzz_16,link_fuzz,N=2 FlitBytes=16 MemBytesLog2=17 Zeros=64))
 UNIT += rx_red
 UNIT_SRCS_rx_red := rtl/hub/receive/rx_red.sv
-UNIT_PARAMS_rx_red := FlitBytes=8 MemBytesLog2=11 RedTypes=1023
+UNIT_PARAMS_rx_red := FlitBytes=8 MemBytesLog2=11 RedTypes=1023 SumEntries=16
+UNIT += red_tracker
+UNIT_SRCS_red_tracker := rtl/hub/memory/red_tracker.sv
+UNIT_PARAMS_red_tracker := N=32 TokensLog2=5 SumEntries=16
 UNIT += switch_rate_8
 UNIT_TOP_switch_rate_8 := switch_bench
 UNIT_TEST_switch_rate_8 := tests/unit/switch/test_switch_rate.cpp

@@ -74,6 +74,7 @@ module rx_arrive #(
     // kept of a flit
     localparam int unsigned TgtLanes = (TgtFlits == 1) ? MaxTargets - 1 : Cfg.Lanes;
     localparam int unsigned FlitsW = Cfg.PayW + 2;  // 0 .. PF + 1
+    localparam int unsigned CountW = Cfg.GpuW + 1;
     // of an address
     localparam int unsigned KeptW = Cfg.SourceLists ? RowBit + RowBits : Cfg.MaddrW;
 
@@ -93,6 +94,7 @@ module rx_arrive #(
         logic [7:0]           len;
         logic [4:0]           cnt;
         logic [1:0]           stage;
+        logic [CountW-1:0]    adds;   // contributions that it brings, of a red that is counted
     } low_t;
 
     typedef struct packed {
@@ -193,7 +195,7 @@ module rx_arrive #(
     high_t high_in, high_out;
     attributes_t op;
     logic [7:0] bad_code;
-    logic known, dynamic, follows, rowsp;
+    logic known, dynamic, follows, rowsp, counted;
     logic rowsp_q;  // of the header whose high half comes: a low half came
                     // before it from the same source
 
@@ -215,6 +217,7 @@ module rx_arrive #(
                 && (op.needs != NEEDS_MERGED_LOADS || (Cfg.MergeLoads && loads_i));
         dynamic = op.targets == TARGETS_EXPERTS;
         // a row that is open, see row_lists
+        counted = Cfg.SumEntries != 0 && head.opcode == OP_MULTIMEM_RED && head.own;
         follows = Cfg.TargetListCache && head.stage != STAGE_FLAT;
         bad_code = ERR_NONE;
         if (head.epoch != epoch_i) bad_code = ERR_EPOCH;
@@ -227,6 +230,7 @@ module rx_arrive #(
         else if (dynamic && ((head.cnt == '0 && !follows) || head.cnt > 5'(MaxTargets)
                              || (rowsp && head.cnt != 5'd1)))
             bad_code = ERR_TARGETS;
+        else if (counted && 32'(head.tag) >= Cfg.N) bad_code = ERR_COUNT;
         low_in.bad = bad_code != ERR_NONE;
         low_in.op = rowsp ? 3'(OP_DYMULTIMEM_ST) : head.opcode[2:0];  // one with one target
         low_in.src = Cfg.PortW'(cfg_pkg::port_of(Cfg, head.src_far, head.src));
@@ -236,6 +240,7 @@ module rx_arrive #(
         // source and stage of a red are not used: its type and operator take their place
         if (Cfg.Reds && head.opcode == OP_MULTIMEM_RED)
             {low_in.src, low_in.stage} = (Cfg.PortW + 2)'({head.dtype, head.redop});
+        low_in.adds = counted ? CountW'(head.tag) + 1'b1 : '0;
         high_in.beyond = (head.addr >> Cfg.MaddrW) != '0;
         if (Cfg.SourceLists && lists_i && rowsp_q)
             high_in.beyond = (RowBit'(head.addr) >> Cfg.MaddrW) != '0;
@@ -272,6 +277,7 @@ module rx_arrive #(
     assign hd_o.len = low_out.len;
     assign hd_o.cnt = low_out.cnt;
     assign hd_o.stage = low_out.stage;
+    assign hd_o.adds = low_out.adds;
     assign hd_o.beyond = high_out.beyond;
     assign hd_o.addr = high_out.addr[Cfg.MaddrW-1:0];
     if (Cfg.SourceLists) begin : gen_row

@@ -5,6 +5,7 @@
 // Function: Flits of a write worker pass through. For a flit of a red, the module reads memory,
 // reduces the contents with the flit, and writes the result with the flit's byte enables. Every
 // step rounds elements of 8 and 16 bits, because memory holds no wider ones.
+// Contributions of a packet are reported (added_o) when its last flit is written.
 // Order: Flits of reds change memory atomically, in the order of arrival: a flit is not read while
 // an earlier one with the same address is inside. Other flits may overtake flits of reds.
 // Back-pressure: in_ready_o. The read port waits for rd_ready_i. Its answers come in order at any
@@ -38,6 +39,9 @@ module rx_red #(
     output write_t    wr_o,
     input  wire logic wr_ready_i,
 
+    output bundle_pkg::added_t added_o,        // contributions that are in memory
+    input  wire logic          added_ready_i,
+
     output logic busy_o  // a red is inside
 );
     localparam int unsigned PtrW = $clog2(Depth);
@@ -52,7 +56,7 @@ module rx_red #(
     logic [PtrW-1:0] in_q, op_q, res_q, out_q;
     logic [Depth-1:0] inside_q;
     logic [Depth-1:0][Cfg.AddrW-1:0] addr_q;
-    logic hazard, room, take, written, pass, hold_q, res_valid;
+    logic hazard, room, take, written, pass, hold_q, res_valid, held;
 
     always_comb begin
         hazard = 1'b0;
@@ -74,8 +78,35 @@ module rx_red #(
     assign res_valid = out_q != res_q || (inside_q[out_q] && full_q);
     assign pass = in_i.valid && !in_i.red && (hold_q || !res_valid);
     assign in_ready_o = in_i.red ? take : pass && wr_ready_i;
-    assign wr_o.valid = pass || res_valid;
-    assign written = res_valid && !pass && wr_ready_i;
+    assign wr_o.valid = pass || (res_valid && !held);
+    assign written = res_valid && !held && !pass && wr_ready_i;
+
+    // ---- contributions: reported with the last flit of a packet ----
+    if (Cfg.SumEntries != 0) begin : gen_counted
+        logic [Cfg.GpuW:0] adds;
+        logic [Cfg.TokensLog2-1:0] row;
+
+        lutram #(
+            .Width(Cfg.GpuW + 1 + Cfg.TokensLog2),
+            .Depth(Depth)
+        ) i_adds (
+            .clk_i,
+            .we_i(take),
+            .waddr_i(in_q),
+            .wdata_i({in_i.adds, in_i.row}),
+            .raddr_i(out_q),
+            .rdata_o({adds, row})
+        );
+        assign held = adds != '0 && !added_ready_i;
+        assign added_o = '{
+                valid: written && adds != '0,
+                row: node_pkg::TokenW'(row),
+                adds: 8'(adds)
+            };
+    end else begin : gen_not_counted
+        assign held = 1'b0;
+        assign added_o = '0;
+    end
 
     // ---- the lanes ----
     logic [Stages-1:0] valid_q;

@@ -124,6 +124,7 @@ module rx_resolve #(
         logic [Cfg.PortW-1:0]    src;
         logic [7:0]              len;
         logic [1:0]              stage;
+        logic [Cfg.GpuW:0]       adds;    // contributions
         logic [Cfg.FlitLog2-1:0] lane;    // of the address
         logic [ByteW-1:0]        first;   // byte in memory, or in the row
         logic [ByteW:0]          end_;    // the one behind the last
@@ -210,6 +211,7 @@ module rx_resolve #(
                 src: hd_i.src,
                 len: hd_i.len,
                 stage: hd_i.stage,
+                adds: hd_i.adds,
                 lane: hd_i.addr[Cfg.FlitLog2-1:0],
                 first: first,
                 end_: end_,
@@ -400,6 +402,25 @@ module rx_resolve #(
         assign {slot, slot_outside, slot_index} = '0;
     end
 
+    // Reds that are counted name own rows.
+    logic counted, uncounted;  // uncounted: it names none
+    logic [Cfg.TokensLog2-1:0] red_row;
+
+    if (Cfg.SumEntries != 0) begin : gen_red_rows
+        red_place #(
+            .Cfg(Cfg)
+        ) i_place (
+            .cfg_i,
+            .first_i(s0_q.first[Cfg.MemBytesLog2-1:0]),
+            .len_i(s0_q.len),
+            .outside_o(uncounted),
+            .index_o(red_row)
+        );
+        assign counted = red && s0_q.adds != '0 && cfg_i.red_count != '0;
+    end else begin : gen_no_red_rows
+        assign {counted, uncounted, red_row} = '0;
+    end
+
     // With source_lists other GPUs choose the rows, and FLAGs report their number. The allocator
     // chooses own rows.
     logic acts, s1_free;  // see below
@@ -457,7 +478,8 @@ module rx_resolve #(
     always_comb begin
         unique case (resolved.extent)
             EXTENT_ROW:    outside = row_end < s0_q.end_ || no_list || (loaded && not_loaded);
-            EXTENT_MEMORY: outside = below || above || (slot && slot_outside);
+            EXTENT_MEMORY: outside = below || above || (slot && slot_outside)
+                                    || (counted && uncounted);
             EXTENT_EVENT:  outside = no_list;
             default:       outside = 1'b0;
         endcase
@@ -496,6 +518,8 @@ module rx_resolve #(
         s1_d.job.row    = loaded ? number : lists && slot ? Cfg.RowsLog2'(s0_q.src)
                           : Cfg.RowsLog2'(s0_q.row);
         s1_d.job.home = slot;
+        s1_d.job.adds = counted ? s0_q.adds : '0;
+        if (counted) s1_d.job.row = Cfg.RowsLog2'(red_row);
         s1_d.job.token = red ? Cfg.TokW'(red_pkg::kept(Cfg.RedTypes, red_kind)) :
             slot ? Cfg.TokW'(slot_index) : s0_q.token;
         s1_d.job.pos = s0_q.tgt[3:0];
@@ -560,7 +584,8 @@ module rx_resolve #(
         shift = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift)
                 - 4'(Cfg.FlitLog2);
         job = s1_q.job;
-        if ((!lists || s1_q.ask) && !row_loaded) job.row = al_i.row[Cfg.RowsLog2-1:0];
+        if ((!lists || s1_q.ask) && !row_loaded && (Cfg.SumEntries == 0 || job.adds == '0))
+            job.row = al_i.row[Cfg.RowsLog2-1:0];
         key = (row_loaded ? '0 : Cfg.RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | job.row;
         // a multiplication for a shift: see rx_extent
         row_off = (s1_q.ask || s1_q.chosen || row_loaded)

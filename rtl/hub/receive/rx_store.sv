@@ -79,6 +79,10 @@ module rx_store #(
     output bundle_pkg::slot_bytes_t slot_o,
     input  wire logic               slot_ready_i,
 
+    // contributions to own rows that are in memory
+    output bundle_pkg::added_t added_o,
+    input  wire logic          added_ready_i,
+
     // words of COUNTS
     output bundle_pkg::count_t cnt_o,
 
@@ -123,6 +127,7 @@ module rx_store #(
         logic [Cfg.RowsLog2-1:0] row;
         logic [Cfg.TokW-1:0]     token;
         logic [3:0]              pos;     // of the target in the list; of COUNTS {part, kind}
+        logic [Cfg.GpuW:0]       adds;    // contributions to own row `row`, of a red
     } job_t;
 
     // ---- arrival ----
@@ -357,6 +362,8 @@ module rx_store #(
                 .rd_i,
                 .wr_o(wr_o[w]),
                 .wr_ready_i(wr_ready_i[w]),
+                .added_o,
+                .added_ready_i,
                 .busy_o(red_busy)
             );
         end else begin : gen_plain
@@ -463,6 +470,7 @@ module rx_store #(
         assign red_busy = 1'b0;
         assign rd_o.valid = 1'b0;
         assign rd_o.addr = '0;
+        assign added_o = '0;
     end
 
     `MW_NEXT(trk_o.valid, !trk_o.valid, "two reports in two cycles")

@@ -107,11 +107,12 @@ module rx_worker #(
             if (step) begin
                 wr_o.red <= job_q.red;
                 wr_o.kind <= red_pkg::red_t'(job_q.token[RedW-1:0]);
+                wr_o.adds <= step_last ? job_q.adds : '0;
+                wr_o.row <= Cfg.TokensLog2'(job_q.row);
             end
         end
     end else begin : gen_no_reds
-        assign wr_o.red = 1'b0;
-        assign wr_o.kind = '0;
+        assign {wr_o.red, wr_o.kind, wr_o.adds, wr_o.row} = '0;
     end
 
     assign done_valid_o = info_q && granted_q;

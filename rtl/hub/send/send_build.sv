@@ -259,6 +259,8 @@ module send_build #(
     endfunction
 
     logic multi, red, opens;
+    logic [15:0] group;  // where a red goes to each home in turn, the first one's number
+                         // and the home
     opcode_e op;
     logic [47:0] addr;
     logic [7:0] len;
@@ -282,6 +284,7 @@ module send_build #(
     assign red = sends.opcode == OP_MULTIMEM_RED;
     // ... and of a row that is loaded: target0 is the group's number, or what its FETCH said
     assign multi = sends.opcode == OP_MULTIMEM_ST || red || answer_q;
+    assign group = (Cfg.SumEntries != 0 && red) ? sends.group + 16'(dst_q) : sends.group;
     assign opens = by_switch_i && dyn && !rowsp && gate_q && !sends.flat;
     assign op = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends.opcode;
     assign len = 8'(len_last) + 8'd1;
@@ -334,9 +337,9 @@ module send_build #(
                     op,
                     dst_q,
                     remote,
-                    follows ? '0 : dyn ? remote0_i : multi ? sends.group : '0,
+                    follows ? '0 : dyn ? remote0_i : multi ? group : '0,
                     opens,
-                    opens && own_q != '0,
+                    (opens && own_q != '0) || sends.merge,
                     (Cfg.SourceLists && sends.lists) ? row_i : '0
                 ) >> (head_half ? Cfg.FlitW : 0));
                 loc_own_q <= Cfg.FlitW'(head_own(
@@ -345,7 +348,7 @@ module send_build #(
                     own,
                     (dyn && !follows) ? own0_i : '0,
                     1'b0,
-                    1'b0,
+                    sends.merge,
                     '0
                 ) >> (head_half ? Cfg.FlitW : 0));
             end

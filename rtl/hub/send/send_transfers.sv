@@ -8,10 +8,13 @@
 // at the token tracker before its first transfer, and only while fewer than cfg.in_flight armed
 // tokens wait for tok_done_i. multimem.st with flags 1 copies rows that lie 2^row_shift bytes
 // apart, a transfer for each, with 2 routing entries. Its own address counts from xs_base or
-// rt_base.
+// rt_base. multimem.red with flags 1 (with SumEntries) copies such rows of each other home in turn.
+// Row i of home q lies at own address + (i << row_shift) + (q << (token_shift + row_shift)), and
+// goes to static group imm + q.
 // Order: Tokens in the order of send_list. Of a token first its row, then its gate weights unless
 // flags.0. st.rowsp sends both for each remote target in the order of its list, then for its own
-// targets together. st sends to GPUs p + 1, p + 2, ... modulo N, and to p last.
+// targets together. st sends to GPUs p + 1, p + 2, ... modulo N, and to p last. So does
+// multimem.red with flags 1, but for p.
 // Back-pressure: xfer_take_i and arm_ready_i. With xfer_valid_o all fields are stable until
 // xfer_take_i.
 // Errors: The first error of an instruction is one pulse, and it makes no transfer:
@@ -83,6 +86,10 @@ module send_transfers #(
     import isa_pkg::*;
     localparam int unsigned SubW = Cfg.AddrW - RowAW;
 
+    if (Cfg.SumEntries != 0 && !Cfg.Gathered) begin : gen_check
+        $error("send_transfers: SumEntries needs Gathered");
+    end
+
     // Addresses are added in the bits of a memory address and one more, which says beyond
     // memory and never gets lost again.
     function automatic logic [Cfg.MemBytesLog2:0] bits_of_memory(input node_pkg::byte_t a);
@@ -130,6 +137,9 @@ module send_transfers #(
     logic [LenW-1:0] bytes_q;
     node_pkg::byte_t to_q;
     logic flat_q, is_red, strange;
+    logic homes, homes_beyond;  // a row of each home in turn; own memory does not have them all
+    logic last_home;  // the row of gpu_q is the last one with this index
+    logic [LenW-1:0] home_from;  // bytes from home 0's rows to those of gpu_q
     logic apart, uneven, rows_left;  // rows that lie apart: the length is none of
                                      // whole ones; others follow
     logic accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, tokens_in;
@@ -156,12 +166,16 @@ module send_transfers #(
                 redop: packet_pkg::redop_e'(imm_q[14:12])
             };
         assign sends_o.kind = red_q ? red_pkg::kept(Cfg.RedTypes, kind) : '0;
-        assign strange = red_q && (imm_q[15] || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, kind));
+        assign sends_o.merge = Cfg.SumEntries != 0 && red_q && imm_q[15];
+        assign strange = red_q && ((Cfg.SumEntries == 0 && imm_q[15]) || !red_pkg::has(
+            Cfg.RedTypes, Cfg.RedOps, kind
+        ));
     end else begin : gen_no_reds
         logic red_q;  // an error
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
         assign is_red = 1'b0;
         assign sends_o.kind = '0;
+        assign sends_o.merge = 1'b0;
         assign strange = red_q;
     end
     if (Cfg.TokenOrder) begin : gen_any_order
@@ -204,9 +218,10 @@ module send_transfers #(
     assign uncounted = cmd_i.op[1:0] == I_DYMULTIMEM_ST[1:0] && !cmd_i.flags[0]
                        && range_end > (Cfg.TokensLog2+1)'(cfg_i.tokens);
     assign group = is_red ? 16'(imm_q[7:0]) : imm_q;
-    assign no_gpu = !by_token && (is_multi ? group >= 16'(Cfg.Groups) || members == '0
+    assign no_gpu = !by_token && (homes ? group > 16'(Cfg.Groups - Cfg.N)
+                                  : is_multi ? group >= 16'(Cfg.Groups) || members == '0
                                   : imm_q >= 16'(Cfg.N));
-    assign bad_cmd = outside_q || uneven
+    assign bad_cmd = outside_q || uneven || homes_beyond
                      || (!by_token && (no_gpu || strange
                                        || (from_byte_q[Cfg.FlitLog2-1:0]
                                            | to_q[Cfg.FlitLog2-1:0]) != '0));
@@ -292,6 +307,7 @@ module send_transfers #(
     logic [Cfg.TokensLog2-1:0] token_q;
     logic [RowAW-1:0] row_q;
     logic [Cfg.GpuW-1:0] gpu_q, port;
+    logic first_gpu;  // the next one is the first
     logic at_own, token_end, row_take, armed, may_arm;
     logic [3:0] nth;  // st.rowsp: remote targets that have theirs
     logic far, near;  // dymultimem.st and st.rowsp: for targets
@@ -301,15 +317,34 @@ module send_transfers #(
     if (Cfg.Gathered) begin : gen_apart
         logic apart_q;
         always_ff @(posedge clk_i) if (accept) apart_q <= copies_rows;
-        assign apart = apart_q;
+        assign apart = apart_q || homes;
         assign uneven = apart && (bytes_q[14:0] & ~(15'h7fff << cfg_i.row_shift)) != '0;
         assign rows_left = apart && LenW'(s_q) + LenW'(stride_q) != bytes_q;
     end else begin : gen_whole
         assign {apart, uneven, rows_left} = '0;
     end
+    if (Cfg.SumEntries != 0) begin : gen_homes
+        localparam int unsigned EndW = 40;  // more than any sum of these
+        logic homes_q;
+        logic [4:0] home_shift;
+        logic [EndW-1:0] homes_end;  // byte behind the last row of the last home
+
+        always_ff @(posedge clk_i) begin
+            if (accept) homes_q <= cmd_i.op == I_MULTIMEM_RED && cmd_i.flags[0];
+        end
+        assign homes = homes_q;
+        assign last_home = ((gpu_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : gpu_q + 1'b1) == port;
+        assign home_shift = 5'(cfg_i.token_shift) + 5'(cfg_i.row_shift);
+        assign home_from = LenW'(gpu_q) << home_shift;
+        assign homes_end = (EndW'(Cfg.N - 1) << home_shift) + EndW'(from_byte_q) + EndW'(bytes_q);
+        assign homes_beyond = homes && !empty_q && homes_end > (EndW'(1) << Cfg.MemBytesLog2);
+    end else begin : gen_no_homes
+        assign {homes, last_home, home_from, homes_beyond} = '0;
+    end
 
     assign port = cfg_i.port[Cfg.GpuW-1:0];
     assign at_own = gpu_q == port;
+    assign first_gpu = desc_take_o || (homes && (state_q == SHIFT || (row_take && last_home)));
     assign shift_to = (state_q == PORT) ? cfg_i.token_shift : cfg_i.row_shift;
     assign shift_end = shift_q == shift_to;
     assign s_port = accept;
@@ -351,7 +386,8 @@ module send_transfers #(
                 GPU:       if (gpus_q[gpu_q]) state_q <= SHIFT_ROW;
                            else if (at_own) state_q <= NEXT;
                 SHIFT_ROW: if (shift_end) state_q <= ROW;
-                ROW:       if (row_take) state_q <= rows_left ? ROW : !by_token ? DRAIN : more ? ROW
+                ROW:       if (row_take) state_q <= rows_left || (homes && !last_home) ? ROW
+                                                    : !by_token ? DRAIN : more ? ROW
                                                     : is_dyn || at_own ? NEXT : GPU;
                 DRAIN:     if (drained_i) state_q <= IDLE;
                 default:   state_q <= IDLE;
@@ -369,7 +405,7 @@ module send_transfers #(
         else if (s_shift)
             s_q <= is_st ? ShiftW'({s_q[Cfg.MemBytesLog2] | s_q[Cfg.MemBytesLog2-1],
                                     s_q[Cfg.MemBytesLog2-2:0], 1'b0}) : s_q << 1;
-        else if (apart && row_take) s_q <= s_q + ShiftW'(stride_q);
+        else if (apart && row_take && (!homes || last_home)) s_q <= s_q + ShiftW'(stride_q);
         if (state_q == PORT) first_token_q <= s_q[Cfg.TokW-1:0];
         if (accept) begin
             x_q <= Cfg.MemBytesLog2'(cmd_i.a[Cfg.TokensLog2-1:0]);
@@ -395,9 +431,9 @@ module send_transfers #(
             gate_own_q <= at_own;
             gate_row_q <= base_row_i;
         end
-        if (desc_take_o || row_take || (state_q == GPU && !gpus_q[gpu_q])) begin
-            gpu_q <= ((desc_take_o ? port : gpu_q) == Cfg.GpuW'(Cfg.N - 1)) ? '0
-                     : (desc_take_o ? port : gpu_q) + 1'b1;
+        if (first_gpu || row_take || (state_q == GPU && !gpus_q[gpu_q])) begin
+            gpu_q <= ((first_gpu ? port : gpu_q) == Cfg.GpuW'(Cfg.N - 1)) ? '0
+                     : (first_gpu ? port : gpu_q) + 1'b1;
         end
     end
 
@@ -472,15 +508,19 @@ module send_transfers #(
         };
         xfer_from_o = !by_token ? from_byte_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
                                   + (apart ? Cfg.AddrW'(s_q >> Cfg.FlitLog2) : '0)
+                                  + Cfg.AddrW'(homes ? home_from >> Cfg.FlitLog2 : '0)
                     : !gate_q
                       ? cfg_i.xs_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
                       + x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2] : {row_q, SubW'(32 / Cfg.FlitBytes)};
-        xfer_len = (!by_token && !apart) ? bytes_q : !gate_q ? LenW'(row_bytes)
+        xfer_len = (!by_token && !apart) ? bytes_q : homes ? LenW'(cfg_i.row_bytes)
+                   : !gate_q ? LenW'(row_bytes)
                    : LenW'({cfg_i.k, 2'b00});
         xfer_end = xfer_len - 1'b1;
-        xfer_st = is_dyn ? far : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0
+        xfer_st = is_dyn ? far : is_st ? !dst_own
+                  : is_multi ? homes || (members & ~own_bit) != '0
                   : to_port != cfg_i.port;
-        xfer_loc = is_dyn ? near : is_st ? dst_own : is_multi ? (members & own_bit) != '0
+        xfer_loc = is_dyn ? near : is_st ? dst_own
+                   : is_multi ? !homes && (members & own_bit) != '0
                    : to_port == cfg_i.port;
     end
 
@@ -496,7 +536,7 @@ module send_transfers #(
             tail: {cut ? 2'd0 : xfer_end[6:5], xfer_end[4:0]},
             gate: gate_q,
             cut: cut,
-            dst: is_st ? packet_pkg::port_t'(dst_gpu) : is_linear ? to_port : '0,
+            dst: (is_st || homes) ? packet_pkg::port_t'(dst_gpu) : is_linear ? to_port : '0,
             list_no: list_q,
             nth: nth,
             remote: remote_q,

@@ -23,6 +23,7 @@ module egress #(
     input  wire logic                  go_i,
     input  wire logic [1:0]            epoch_i,
     input  wire logic                  hold_i,  // no packet starts in this cycle
+    input  wire logic                  hold_store_i,  // none of class STORE does
     input  wire logic                  down_i,  // packets that start are discarded;
                                                 // the receiver holds all credits
     input  wire logic [Cfg.StoreW-1:0] store_limit_i,
@@ -91,7 +92,7 @@ module egress #(
     localparam int unsigned CtrlW = $clog2(Cfg.RxCtrlPkts + 1);
 
     // ---- credits of the receiver ----
-    logic ctrl_crd, store_crd, part_crd, ctrl_start, store_start, part_start;
+    logic ctrl_crd, store_ready, store_crd, part_crd, ctrl_start, store_start, part_start;
 
     credit_use #(
         .Max(Cfg.RxCtrlPkts)
@@ -114,7 +115,7 @@ module egress #(
         .limit_i(store_limit_i),
         .take_i(store_start),
         .back_i(dn_crd_i[CLS_STORE]),
-        .ready_o(store_crd),
+        .ready_o(store_ready),
         .used_o()
     );
     credit_use #(
@@ -129,6 +130,8 @@ module egress #(
         .ready_o(part_crd),
         .used_o()
     );
+
+    assign store_crd = store_ready && !hold_store_i;
 
     // ---- choice ----
     logic busy_q;  // a packet is being read

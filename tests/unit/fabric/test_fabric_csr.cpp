@@ -205,6 +205,7 @@ TEST(identification)
     assert_int_equal(b.read(FABRIC(primitives)),
                      0x5ffff | 0x1f << MW_FABRIC__PRIMITIVES__RED_TYPES_bp);
     assert_int_equal(b.read(FABRIC(load_room)), 24 | 16u << 16 | 4u << 24);
+    assert_int_equal(b.read(FABRIC(sum_room)), 12);
 }
 
 TEST(node_accesses)
@@ -233,7 +234,7 @@ TEST(refused)
     const uint32_t addresses[] = {0x38,
                                   0x3c,
                                   0x4c,
-                                  0x68,
+                                  0x70,
                                   0xb0,
                                   0x7fc,
                                   0x1800,
@@ -412,6 +413,8 @@ TEST(any_settings)
         FIELD(loads, ctl_load_first_o, MW_FABRIC__LOADS__FIRST),
         FIELD(loads, ctl_load_entries_o, MW_FABRIC__LOADS__ENTRIES),
         FIELD(loads, ctl_load_parts_o, MW_FABRIC__LOADS__PARTS),
+        FIELD(sums, ctl_sum_entries_o, MW_FABRIC__SUMS__ENTRIES),
+        FIELD(sums, ctl_sum_cycles_o, MW_FABRIC__SUMS__CYCLES),
         FIELD(monitor, ctl_mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
         FIELD(monitor, ctl_mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
     };

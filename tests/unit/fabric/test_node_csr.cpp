@@ -137,6 +137,8 @@ static const field FIELDS[] = {
     {"load_expert", NODE(loads), 16, 6},
     {"load_parts", NODE(loads), 24, 3},
     {"load_base", NODE(load_base), 0, 32, MW_BASE_UNIT},
+    {"red_first", NODE(red_rows), 0, 15},
+    {"red_count", NODE(red_rows), 16, 16},
     {"row_returns", NODE(uses), 4, 1},
     {"source_lists", NODE(uses), 6, 1},
     {"dispatch_throttle", NODE(uses), 3, 1},

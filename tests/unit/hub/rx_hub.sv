@@ -101,6 +101,8 @@ module rx_hub #(
     input  wire logic                        tok_ready_i,
     output logic [Cfg.TokensLog2-1:0]        tok_token_o,
 
+    output bundle_pkg::added_t added_o, // contributions of reds
+
     output bundle_pkg::error_t err_o [5], // rx, rx_store, row tracker, token tracker,
                                           // source_flags and count_once
     output logic [4:0]         idle_o
@@ -161,7 +163,7 @@ module rx_hub #(
         .rd_o, .rd_ready_i, .rd_i,
         .wr_o, .wr_ready_i,
         .trk_o(trk), .slot_o(slot), .slot_ready_i(tok_sig_ready && returns),
-        .cnt_o(counts),
+        .added_o, .added_ready_i(1'b1), .cnt_o(counts),
         .ev_o(flag), .said_o(said), .ack_o(ack), .ack_ready_i,
         .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
         .err_o(err_o[1]), .idle_o(store_idle)

@@ -46,6 +46,7 @@ module rx_jobs #(
     output logic [Cfg.RowsLog2-1:0] job_row_o,
     output logic [Cfg.TokW-1:0]     job_token_o,
     output logic [3:0]              job_pos_o,
+    output logic [Cfg.GpuW:0]       job_adds_o,
     input  wire logic               busy_i,
 
     output bundle_pkg::event_t       ev_o,
@@ -70,6 +71,7 @@ module rx_jobs #(
         logic [Cfg.RowsLog2-1:0] row;
         logic [Cfg.TokW-1:0]     token;
         logic [3:0]              pos;
+        logic [Cfg.GpuW:0]       adds;
     } job_t;
 
     rx_resolve #(
@@ -84,7 +86,7 @@ module rx_jobs #(
         .al_req_o, .al_req_ready_i, .al_i, .al_fill_i, .al_busy_i,
         .job_valid_o, .job_ready_i,
         .job_o({job_kind_o, job_slot_o, job_lane_o, job_span_o, job_addr_o,
-                job_le_o, job_row_o, job_token_o, job_pos_o}),
+                job_le_o, job_row_o, job_token_o, job_pos_o, job_adds_o}),
         .busy_i, .ev_o, .said_o, .ack_o, .ack_ready_i,
         .keep_wr_o, .keep_wr_ready_i, .keep_level_o(), .keep_done_o(), .keep_idle_o(), .err_o
     );

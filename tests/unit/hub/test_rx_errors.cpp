@@ -41,8 +41,9 @@ struct hub : rx_bench {
     packet_watch requests{"requests"}, results{"results"};
     unsigned credits[4] = {}, row_events = 0, acks = 0, answers = 0, flags = 0, events = 0,
              counts = 0;
-    std::vector<bool> request_err, result_bad; // of each flit
-    std::vector<unsigned> ready;               // tokens
+    std::vector<bool> request_err, result_bad;          // of each flit
+    std::vector<std::pair<unsigned, unsigned>> counted; // {row, contributions}
+    std::vector<unsigned> ready;                        // tokens
     unsigned rate = 100, result_rate = 100;
     bool all_rows = false;
 
@@ -94,6 +95,8 @@ struct hub : rx_bench {
         for (unsigned u = 0; u < 5; u++)
             errors.see(now, dut.err_valid_o[u], dut.err_code_o[u], u);
         rx_bench::sample();
+        if (dut.added_valid_o)
+            counted.push_back({dut.added_row_o, dut.added_adds_o});
         if (dut.req_valid_o)
             request_err.push_back(dut.req_err_o);
         requests.see(dut.req_valid_o, true, dut.req_data_o, dut.req_last_o);
@@ -1277,6 +1280,57 @@ TEST_IF(REDS, reds)
             assert_true(b.mem.data == want);
         }
     }
+}
+
+// Reds that are counted name own rows, and report their contributions.
+TEST_IF(REDS, counted_reds)
+{
+    const unsigned first = 3, rows = 1u << TOKEN_SHIFT;
+    hub b;
+    b.set("st_lo", 0);
+    b.set("st_hi", MEM);
+    b.set("red_first", first);
+    b.set("red_count", 12);
+    packet p = b.store(XD + first * ROW, 128);
+    p.h.opcode = MW_OP_MULTIMEM_RED;
+    p.h.dtype = MW_DTYPE_U32;
+    p.h.redop = MW_REDOP_ADD;
+    p.h.own = 1;
+    for (unsigned place : {XD, XD + first * ROW - 128, XD + rows * ROW, XD - 128, MEM - 128}) {
+        packet q = p;
+        q.h.addr = place;
+        b.rejects(MW_HWERR_BOUNDS, q);
+        q.h.own = 0; // is not counted
+        b.counted.clear();
+        b.send(q, MW_CLS_STORE);
+        b.settle_down();
+        assert_true(b.counted.empty());
+    }
+    packet over = p; // leaves its row
+    over.h.addr += ROW - 64;
+    b.rejects(MW_HWERR_BOUNDS, over);
+    for (unsigned tag : {N, N + 1, 64u, 255u}) {
+        packet q = p;
+        q.h.tag = tag;
+        b.rejects(MW_HWERR_COUNT, q);
+    }
+    for (unsigned row = first; row < rows; row++)
+        for (unsigned tag = 0; tag < N; tag++) {
+            packet q = p;
+            q.h.addr = XD + row * ROW + (row % 2 ? 128 : 0);
+            q.h.tag = tag;
+            b.counted.clear();
+            b.send(q, MW_CLS_STORE);
+            b.settle_down();
+            const std::vector<std::pair<unsigned, unsigned>> want = {{row, tag + 1}};
+            assert_true(b.counted == want);
+        }
+    b.set("red_count", 0); // no row is counted
+    b.counted.clear();
+    p.h.addr = XD;
+    b.send(p, MW_CLS_STORE);
+    b.settle_down();
+    assert_true(b.counted.empty());
 }
 
 // ---- allocator ----

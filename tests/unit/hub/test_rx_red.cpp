@@ -3,7 +3,8 @@
 // rx_red against a model that applies every red when it is taken: all types and operators, few
 // addresses so that flits follow each other at the same one, byte enables, passing flits between, a
 // memory that refuses and answers late. What is offered to memory stays until it is taken. And the
-// rate: a flit per cycle at different addresses.
+// rate: a flit per cycle at different addresses. Contributions of a packet are reported when its
+// last flit, which has them, is written.
 
 #include "Vrx_red.h"
 #include "bench/memory.h"
@@ -20,6 +21,7 @@ struct flit {
     unsigned addr;
     bytes data;
     uint8_t be;
+    unsigned adds = 0, row = 0; // contributions
 };
 
 struct bench : model<Vrx_red> {
@@ -27,6 +29,8 @@ struct bench : model<Vrx_red> {
     read_port reads{mem, "reads"};
     write_port writes{mem, "writes"};
     source<flit> in;
+    std::deque<flit> inside; // reds
+    unsigned added_rate = 100;
 
     bench()
     {
@@ -46,15 +50,37 @@ struct bench : model<Vrx_red> {
         dut.in_addr_i = static_cast<uint8_t>(f.addr);
         put(dut.in_data_i, f.data.data());
         dut.in_be_i = f.be;
+        dut.in_adds_i = static_cast<uint8_t>(f.adds);
+        dut.in_row_i = static_cast<uint8_t>(f.row);
+        // it falls only behind a report
+        dut.added_ready_i = dut.added_ready_i ? !reported : percent(added_rate);
+        reported = false;
     }
 
     void sample() override
     {
         reads.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
         writes.sample(dut.wr_valid_o, dut.wr_ready_i, dut.wr_addr_o, dut.wr_data_o, dut.wr_be_o);
+        const bool written = dut.wr_valid_o && dut.wr_ready_i && dut.wr_addr_o < REDS;
+        reported = dut.added_valid_o;
+        if (written) {
+            assert_false(inside.empty());
+            const flit done = inside.front();
+            inside.pop_front();
+            assert_int_equal(dut.added_valid_o, done.adds != 0);
+            if (done.adds) {
+                assert_true(dut.added_ready_i);
+                assert_int_equal(dut.added_adds_o, done.adds);
+                assert_int_equal(dut.added_row_o, done.row);
+            }
+        } else {
+            assert_false(dut.added_valid_o);
+        }
         const flit f = in.empty() ? flit() : in.front();
         if (!in.taken(dut.in_ready_o))
             return;
+        if (f.red)
+            inside.push_back(f);
         bytes word = expected.read(f.addr * F, F);
         const bytes result = f.red ? reduce_rows({word, f.data}, F, f.kind) : f.data;
         for (unsigned i = 0; i < F; i++)
@@ -74,6 +100,8 @@ struct bench : model<Vrx_red> {
         for (unsigned i = 0; i < F; i += element)
             if (percent(75))
                 f.be |= static_cast<uint8_t>(((1u << element) - 1) << i);
+        f.adds = f.red && percent(40) ? 1 + below(4) : 0;
+        f.row = below(32);
         return f;
     }
     /// A flit that is reduced with what lies there.
@@ -82,6 +110,7 @@ struct bench : model<Vrx_red> {
         flit f = random_flit(1);
         f.red = true;
         f.addr = addr;
+        f.adds = 0;
         return f;
     }
 
@@ -96,6 +125,9 @@ struct bench : model<Vrx_red> {
                 fail_msg("byte 0x%x is %02x, not %02x", i, mem.data[i], expected.data[i]);
         return took;
     }
+
+  private:
+    bool reported = false;
 };
 
 TEST(random_flits)
@@ -104,6 +136,7 @@ TEST(random_flits)
         bench b;
         b.reads.rate = b.writes.rate = round % 4 == 0 ? 100 : b.rng.between(20, 99);
         b.reads.late = b.below(20);
+        b.added_rate = b.rng.pick({30u, 100u});
         b.in.rate = round % 3 == 0 ? 100 : b.rng.between(21, 100);
         const unsigned addresses = round % 5 == 0 ? 1 : 1 + b.below(REDS);
         for (unsigned i = 0; i < 2000; i++)

@@ -28,6 +28,11 @@ static const bool BY_SWITCH = PARAM_SwitchReductions, TYPES = PARAM_RowTypes;
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2,
                       EXPERTS = PARAM_MaxExperts, GROUPS = PARAM_Groups;
 
+#ifndef PARAM_SumEntries
+#define PARAM_SumEntries 0
+#endif
+static const unsigned REDOPS = PARAM_SumEntries ? 7 : 15; // bits of the operator in imm
+
 struct rates {
     unsigned grant, st, loc,
         arm;          // percent of cycles in which memory, streams and tracker are ready
@@ -91,6 +96,13 @@ struct hub : model<Vsend> {
     }
     static uint64_t to_of(const mw_instr &in) { return uint64_t{in.c_high} << 32 | in.c; }
 
+    // Rows of every home, for static groups from imm on.
+    static bool homes(const mw_instr &in)
+    {
+        return PARAM_SumEntries && in.op == MW_I_MULTIMEM_RED && in.flags & 1;
+    }
+    uint64_t home_from(unsigned q) const { return uint64_t{q} << (l.token_shift + l.row_shift); }
+
     // The error that an instruction is as a whole, 0 if none.
     unsigned refusal(const mw_instr &in) const
     {
@@ -102,13 +114,14 @@ struct hub : model<Vsend> {
         }
         const bool red = in.op == MW_I_MULTIMEM_RED, multi = red || in.op == MW_I_MULTIMEM_ST;
         const unsigned to = red ? in.imm & 255 : in.imm, dtype = in.imm >> 8 & 15,
-                       redop = in.imm >> 12;
+                       redop = in.imm >> 12 & REDOPS;
         if (red && (redop > 7 || !reduces(dtype, redop)))
             return MW_HWERR_REDUCTION;
-        if (multi ? to >= GROUPS || group[to] == 0 : to >= N)
+        if (homes(in) ? to + N > GROUPS : multi ? to >= GROUPS || group[to] == 0 : to >= N)
             return MW_HWERR_UNMAPPED;
-        return in.a % F || in.c % F || from_of(in) + in.b > MEM ||
-                       (apart(in) && in.b % (1u << l.row_shift))
+        const uint64_t last = homes(in) && in.b ? home_from(N - 1) : 0;
+        return in.a % F || in.c % F || from_of(in) + in.b + last > MEM ||
+                       ((apart(in) || homes(in)) && in.b % (1u << l.row_shift))
                    ? MW_HWERR_BOUNDS
                    : 0;
     }
@@ -454,10 +467,27 @@ struct hub : model<Vsend> {
     void expect_linear(const mw_instr &in)
     {
         const uint32_t stride = 1u << l.row_shift;
+        for (uint32_t at = 0; at < in.b && homes(in); at += stride)
+            for (unsigned i = 1; i < N; i++)
+                expect_home(in, (l.port + i) % N, at);
+        if (homes(in))
+            return;
         if (!apart(in))
             return expect_copy(in, from_of(in), in.b, to_of(in));
         for (uint32_t at = 0; at < in.b; at += stride)
             expect_copy(in, from_of(in) + at, l.row_bytes, to_of(in) + at);
+    }
+
+    void expect_home(const mw_instr &in, unsigned q, uint32_t row)
+    {
+        for (const auto &[at, len] : cuts(cfg["row_bytes"], false)) {
+            mw_header h = head(MW_OP_MULTIMEM_RED, q, to_of(in) + row + at, 0);
+            h.dtype = in.imm >> 8 & 15;
+            h.redop = in.imm >> 12 & REDOPS;
+            h.own = in.imm >> 15;
+            h.target0 = (in.imm & 255) + q;
+            expect_plain(h, mem.read(from_of(in) + row + home_from(q) + at, len), 0);
+        }
     }
 
     void expect_copy(const mw_instr &in, uint64_t first, uint64_t length, uint64_t there)
@@ -474,7 +504,8 @@ struct hub : model<Vsend> {
             }
             const uint64_t before = slots;
             h.dtype = red ? in.imm >> 8 & 15 : 0;
-            h.redop = red ? in.imm >> 12 : 0;
+            h.redop = red ? in.imm >> 12 & REDOPS : 0;
+            h.own = red && in.imm >> 15; // on the uplink, where the switch may add it up
             h.target0 = to;
             if (group[to] & ~(1u << l.port))
                 expect_plain(h, payload, 0, &want_st);
@@ -831,6 +862,27 @@ TEST(gathered)
     }
 }
 
+// Rows of every home, as terms of their sums.
+TEST(homes)
+{
+    dice rng;
+    for (unsigned r = 0; r < (PARAM_SumEntries ? 24 : 0); r++) {
+        layer l = random_layer(rng);
+        l.row_shift = rng.between(7, 9);
+        l.token_shift = rng.between(1, 3);
+        l.tokens = 1u << l.token_shift;
+        l.row_bytes = F * rng.between(1, (1u << l.row_shift) / F);
+        hub b(l, random_rate(rng));
+        for (unsigned i = 0; i < 4; i++) {
+            const uint32_t rows = rng.below(l.tokens + 1) << l.row_shift;
+            const uint32_t a = F * rng.below((MEM - b.home_from(N - 1)) / F);
+            const unsigned group = rng.one_in(4) ? rng.below(256) : rng.below(GROUPS - N + 1);
+            b.run(instr(MW_I_MULTIMEM_RED, a, rows + (rng.one_in(8) ? F : 0),
+                        F * rng.below(2 * MEM / F), group | MW_DTYPE_U32 << 8 | 0x8000, 1));
+        }
+    }
+}
+
 TEST(linear)
 {
     dice rng;
@@ -894,8 +946,10 @@ TEST(refused)
     }
     refuse(MW_HWERR_UNMAPPED, instr(MW_I_MULTIMEM_ST, 0, F, half, 0x100 + 6));
     for (unsigned imm :
-         {0x0806u, 0x8006u, 0x8806u, 0x0506u, 0x6006u, 0x3006u}) // fp types have no bits to combine
+         {0x0806u, 0x8806u, 0x0506u, 0x6006u, 0x3006u}) // fp types have no bits to combine
         refuse(MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_RED, 0, F, half, imm));
+    if (!PARAM_SumEntries)
+        refuse(MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_RED, 0, F, half, 0x8006u));
     refuse(MW_HWERR_REDUCTION,
            instr(MW_I_MULTIMEM_RED, 1, F, half, 0x0816)); // the first of three errors
     for (unsigned gpu : {N, N + 1, 31u, 32u, 33u, 0x100u, 0x8000u, 0xffffu})

@@ -80,6 +80,8 @@ module switch_bench #(
         ctl.load_entries  = settings.load_entries;
         ctl.load_keep     = settings.load_keep;
         ctl.load_parts    = settings.load_parts;
+        ctl.sum_entries   = settings.sum_entries;
+        ctl.sum_cycles    = settings.sum_cycles;
         ctl.row_bytes     = settings.row_bytes;
         ctl.row_shift     = settings.row_shift;
         ctl.token_shift   = settings.token_shift;

@@ -163,7 +163,7 @@ module switch_output #(
     end
 
     egress #(.Cfg(Cfg)) i_egress (
-        .clk_i, .rst_ni, .port_i('0), .go_i, .epoch_i, .hold_i, .down_i,
+        .clk_i, .rst_ni, .port_i('0), .go_i, .epoch_i, .hold_i, .hold_store_i(1'b0), .down_i,
         .store_limit_i, .part_limit_i,
         .has_ctrl_i({has_ctrl, 1'b0}), .has_req_i({has_req, 1'b0}), .has_store_i({has_store, 1'b0}),
         .urgent_i({urgent, 1'b0}), .claimed_i({claimed, 1'b0}),

@@ -76,6 +76,7 @@ module prove_rx_resolve #(
         logic [Cfg.RowsLog2-1:0] row;
         logic [Cfg.TokW-1:0]     token;
         logic [3:0]              pos;
+        logic [Cfg.GpuW:0]       adds;
     } job_t;
 
     logic                    rst_n, pkt_valid_q, pkt_ready, start_valid, job_valid;

@@ -75,6 +75,7 @@ module prove_rx_store #(
         logic [Cfg.RowsLog2-1:0] row;
         logic [Cfg.TokW-1:0]     token;
         logic [3:0]              pos;
+        logic [Cfg.GpuW:0]       adds;
     } out_t;
 
     function automatic units_t units_of(out_t job);

@@ -48,7 +48,7 @@ module prove_egress #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     egress #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .port_i('0), .go_i(1'b0), .epoch_i(2'd0),
-        .hold_i, .down_i, .store_limit_i,
+        .hold_i, .hold_store_i(1'b0), .down_i, .store_limit_i,
         .part_limit_i, .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i, .claimed_i,
         .open_o(), .able_o(able),
         .cls_o(cls), .pop_o(pop),
