@@ -215,6 +215,8 @@ struct mw_device_info {
                              ///< does not exist
     unsigned load_parts;     ///< of one GPU's rows, in layers with load_bytes; 0: load_bytes of
                              ///< mw_layer_config does not exist
+    bool merge_reds;         ///< sum_entries of mw_layer_config, and mw_stream_red_cais, exist
+    unsigned sum_entries;    ///< of the table of sums at each port of the switch
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -548,9 +550,21 @@ struct mw_layer_config {
     /// row_bytes is no multiple. MW_ERR_CAPACITY: a row has more parts than open_loads, or the
     /// tokens of a GPU have more than load_parts.
     unsigned load_bytes;
+    /// Entries of each table of sums in use, 511: all. The switch adds up reds of red.cais that
+    /// have the same address, and sends one for several. 0: each red goes down by itself.
+    /// MW_ERR_CAPACITY: the device has no merge_reds. MW_ERR_INVALID: down_store_credits is 1.
+    unsigned sum_entries;
+    unsigned sum_cycles; ///< a sum that has not changed for so many cycles leaves the switch
+    /// GPUs whose reds of red.cais complete an own row at xd_base: all that add to it with reds.
+    /// The event counter MW_EV_TOKENS then counts complete rows, in the order of their indices from
+    /// sum_first on. 0: it counts finished sums of dymultimem.ld_reduce.
+    /// MW_ERR_CAPACITY: the device has no merge_reds. MW_ERR_INVALID: more than its GPUs.
+    unsigned sum_gpus;
+    unsigned sum_first; ///< index of the first such row
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
-/// rpm_timer 256, merge_entries 511, all else 0. `size` as for mw_open_defaults_of.
+/// rpm_timer 256, merge_entries 511, sum_cycles 1024, all else 0. `size` as for
+/// mw_open_defaults_of.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
 static inline void mw_layer_defaults(struct mw_layer_config *config)
 {
@@ -682,6 +696,17 @@ MW_API int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint64_t f
 /// MW_ERR_CAPACITY at load: the device has no multimem_red.
 MW_API int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t from,
                                   uint32_t bytes, uint64_t to);
+/// The same, where the switch may add up what several GPUs reduce into the same address (CAIS).
+/// It is done when a later FLAG or FENCE of this GPU arrives there, as with multimem.red. In layers
+/// without sum_entries it is multimem.red. MW_ERR_CAPACITY at load: the device has no merge_reds.
+MW_API int mw_stream_red_cais(struct mw_stream *s, unsigned group, uint64_t from, uint32_t bytes,
+                              uint64_t to);
+/// The same for rows of every other home in turn, so that rows of all homes are on their way at
+/// once. Row i of home q lies at `from` + i rows + q << (token_shift + row_shift). It goes to
+/// static group `group` + q, at `to` + i rows. `bytes` are those of the rows of one home, a
+/// multiple of the row stride.
+MW_API int mw_stream_red_cais_homes(struct mw_stream *s, unsigned group, uint64_t from,
+                                    uint32_t bytes, uint64_t to);
 /// `flags` are those of the instruction (docs/reference/isa.md).
 MW_API int mw_stream_expert(struct mw_stream *s, unsigned flags);
 MW_API int mw_stream_expert_rows(struct mw_stream *s);
@@ -987,6 +1012,16 @@ struct mw_load_counters {
     uint32_t kept[MW_MAX_PORTS]; ///< loads that kept rows answered, without a fetch
 };
 MW_API int mw_load_counters_read(struct mw_device *device, struct mw_load_counters *counters);
+/// Sums of reds for each GPU since go; 0 on a device without merge_reds.
+struct mw_sum_counters {
+    struct mw_port_sums {
+        uint32_t reds, sums;   ///< that the table took, and that left it
+        uint32_t parts;        ///< of the sums: those without a red of every GPU
+        uint32_t saved_flits;  ///< that the downlink did not carry
+        uint32_t most_entries; ///< in use at a time
+    } port[MW_MAX_PORTS];
+};
+MW_API int mw_sum_counters_read(struct mw_device *device, struct mw_sum_counters *counters);
 /// Read the counters of one port alone. This takes at most a tenth of the time.
 MW_API int mw_port_counters_read(struct mw_device *device, unsigned port,
                                  struct mw_port_counters *counters);

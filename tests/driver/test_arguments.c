@@ -166,6 +166,8 @@ static void streams(void **state)
     REFUSED(mw_stream_st_linear(NULL, 99, 0, 16, 0));
     REFUSED(mw_stream_multimem_st(NULL, 99, 0, 16, 0));
     REFUSED(mw_stream_multimem_red(NULL, 0, UINT64_MAX, 16, 0));
+    REFUSED(mw_stream_red_cais(NULL, 0, UINT64_MAX, 16, 0));
+    REFUSED(mw_stream_red_cais_homes(NULL, 0, UINT64_MAX, 16, 0));
     REFUSED(mw_stream_multimem_ld_reduce(NULL, 0, 0, 16, 0));
     REFUSED(mw_stream_dymultimem_ld_reduce(NULL, 0, 1, true));
     REFUSED(mw_stream_reduction(NULL, 0, 0));
@@ -228,6 +230,7 @@ static void running(void **state)
     struct mw_port_counters port;
     struct mw_counters *k = malloc(sizeof *k);
     struct mw_load_counters loads;
+    struct mw_sum_counters sums;
     struct mw_sample sample;
     uint32_t bins[MW_HISTOGRAM_BINS];
     uint64_t first;
@@ -250,6 +253,8 @@ static void running(void **state)
     REFUSED(mw_counters_read(device, NULL));
     REFUSED(mw_load_counters_read(NULL, &loads));
     REFUSED(mw_load_counters_read(device, NULL));
+    REFUSED(mw_sum_counters_read(NULL, &sums));
+    REFUSED(mw_sum_counters_read(device, NULL));
     REFUSED(mw_port_counters_read(NULL, 0, &port));
     REFUSED(mw_port_counters_read(device, 0, NULL));
     REFUSED(mw_monitor_set(NULL, 0, 0));

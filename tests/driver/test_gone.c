@@ -94,6 +94,7 @@ static void calls_for_the_device(const struct mw_layout *layout)
 {
     static struct mw_counters counters;
     static struct mw_load_counters loads;
+    static struct mw_sum_counters sums;
     static struct mw_stream streams[WAITING_GPUS];
     static struct mw_simulation simulation;
     const struct mw_layer_config config = small_config();
@@ -161,6 +162,7 @@ static void calls_for_the_device(const struct mw_layout *layout)
     GONE(mw_stream_position, device, 0, 0, &issued);
     GONE(mw_counters_read, device, &counters);
     GONE(mw_load_counters_read, device, &loads);
+    GONE(mw_sum_counters_read, device, &sums);
     GONE(mw_port_counters_read, device, 0, &port);
     GONE(mw_monitor_set, device, 0, 0);
     GONE(mw_histogram_read, device, 0, bins);

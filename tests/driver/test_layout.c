@@ -303,6 +303,27 @@ static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config
     assert_message("keep_answers: only with merge_loads");
     c.merge_loads = true;
     c.keep_answers = false;
+    c.sum_entries = 1;
+    info->merge_reds = false;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_CAPACITY);
+    assert_message("sum_entries: this device's switch adds up no reds: leave it out");
+    info->merge_reds = true;
+    assert_code(mw_layout_of(info, &c, &l), 0);
+    c.down_store_credits = 1;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
+    c.down_store_credits = 2;
+    assert_code(mw_layout_of(info, &c, &l), 0);
+    c.down_store_credits = 0;
+    c.sum_entries = 0;
+    c.sum_gpus = info->gpus;
+    assert_code(mw_layout_of(info, &c, &l), 0);
+    c.sum_gpus++;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
+    info->merge_reds = false;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_CAPACITY);
+    assert_message("sum_gpus: this device's switch adds up no reds: leave it out");
+    info->merge_reds = true;
+    c.sum_gpus = 0;
     layouts_of_parts(info, c);
     info->row_types = true;
     c.dispatch_type = MW_ROWTYPE_E4M3;
@@ -476,6 +497,10 @@ static void settings_at_their_limits(void **state)
                  {"merge_entries", 0, 511},
                  {"keep_answers", 0, 1},
                  {"load_bytes", 0, 16384},
+                 {"sum_entries", 0, 511},
+                 {"sum_cycles", 0, 65535},
+                 {"sum_gpus", 0, 72},
+                 {"sum_first", 0, 32767},
                  {"row_returns", 0, 1},
                  {"source_lists", 0, 1},
                  {"dispatch_throttle", 0, 1}};

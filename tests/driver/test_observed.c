@@ -49,27 +49,41 @@ static void load_counters(void **state)
     (void)state;
     struct mw_load_counters k;
     struct mw_device_info info;
+    struct mw_sum_counters none;
     memset(&k, 0xff, sizeof k);
+    memset(&none, 0xff, sizeof none);
+    assert_code(mw_sum_counters_read(device, &none), 0);
+    assert_int_equal(none.port[2].reds, 0);
     assert_code(mw_load_counters_read(device, &k), 0);
     assert_int_equal(k.port[2].loads, 0);
     mw_close(device);
-    *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm;
+    *fake_fabric(&fake, FABRIC(primitives)) |=
+        MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm | MW_FABRIC__PRIMITIVES__MERGE_REDS_bm;
     *fake_fabric(&fake, FABRIC(load_room)) = 8u << 24 | 32u << 16 | 16u << 9 | 320;
     *fake_fabric(&fake, FABRIC(tables)) |= 10u << MW_FABRIC__TABLES__LOAD_PARTS_bp;
+    *fake_fabric(&fake, FABRIC(sum_room)) = 48;
     assert_code(fake_open(&fake, &device), 0);
     assert_code(mw_info(device, &info), 0);
     assert_true(info.merge_entries == 320 && info.open_loads == 32 && info.open_syncs == 8);
     assert_int_equal(info.kept_bytes, 16384);
     assert_int_equal(info.load_parts, 1 << 10);
-    for (unsigned i = 0; i < 8; i++)
+    assert_int_equal(info.sum_entries, 48);
+    for (unsigned i = 0; i < 13; i++)
         *fake_fabric(&fake, FABRIC(load_counters) + 4 * (16 * 2 + i)) = 100 + i;
     assert_code(mw_load_counters_read(device, &k), 0);
     const uint32_t want[] = {100, 101, 102, 103, 104, 105, 106};
     assert_memory_equal(&k.port[2], want, sizeof want);
     assert_true(k.kept[2] == 107 && k.kept[1] == 0);
+    struct mw_sum_counters sums;
+    assert_code(mw_sum_counters_read(device, &sums), 0);
+    const uint32_t of_sums[] = {108, 109, 110, 111, 112};
+    assert_memory_equal(&sums.port[2], of_sums, sizeof of_sums);
+    assert_int_equal(sums.port[1].reds, 0);
     assert_int_equal(k.port[1].loads, 0);
     fake_fail_at(&fake, 0);
     assert_code(mw_load_counters_read(device, &k), MW_ERR_IO);
+    fake_fail_at(&fake, 0);
+    assert_code(mw_sum_counters_read(device, &sums), MW_ERR_IO);
 }
 
 /// A ring of samples that has gone round: the oldest first, and any part of them.

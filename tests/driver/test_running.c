@@ -76,7 +76,7 @@ static void registers(void **state)
 static void loads_are_configured(void **state)
 {
     (void)state;
-    enum { PARTS = 1 }; // log2: rows have 256 bytes
+    enum { PARTS = 1, PACKETS = 2 }; // of rows of 256 bytes; log2 of the parts
     struct mw_layer_config c = small_config();
     struct mw_layout l;
     *fake_fabric(&fake, FABRIC(load_room)) = 8u << 24 | 32u << 16 | 320;
@@ -90,6 +90,10 @@ static void loads_are_configured(void **state)
     c.load_expert = 2;
     c.merge_entries = 300;
     c.load_bytes = 128;
+    c.sum_entries = 7;
+    c.sum_cycles = 99;
+    c.sum_gpus = 2;
+    c.sum_first = 5;
     assert_code(mw_layout_make(device, &c, &l), 0);
     l.load_base = 0x1230;
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);
@@ -97,8 +101,10 @@ static void loads_are_configured(void **state)
         assert_true(*fake_node(&fake, g, NODE(uses)) & MW_NODE__USES__MERGE_LOADS_bm);
         assert_int_equal(*fake_node(&fake, g, NODE(loads)), 3 | 2 << 16 | PARTS << 24);
         assert_int_equal(*fake_node(&fake, g, NODE(load_base)), BASE(l.load_base));
+        assert_int_equal(*fake_node(&fake, g, NODE(red_rows)), 5 | 2 * PACKETS << 16);
     }
     assert_int_equal(*fake_fabric(&fake, FABRIC(loads)), 3 | 300u << 16 | PARTS << 25 | 1u << 31);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(sums)), 99 | 7u << 16);
     c.merge_loads = false;
     c.load_bytes = 0;
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);

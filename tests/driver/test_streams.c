@@ -29,6 +29,9 @@ static void stream_words(void **state)
     mw_stream_multimem_st(&s, 11, 0x40, 0x50, 0x60);
     mw_stream_multimem_red(&s, 11, 0x40, 0x50, 0x60);
     mw_stream_reduction(&s, MW_DTYPE_FP32, MW_REDOP_MAX);
+    mw_stream_red_cais(&s, 11, 0x40, 0x50, 0x60);
+    mw_stream_red_cais_homes(&s, 11, 0x40, 0x50, 0x60);
+    mw_stream_reduction(&s, MW_DTYPE_FP32, MW_REDOP_MAX);
     mw_stream_expert(&s, 1);
     mw_stream_expert_gradients(&s);
     mw_stream_expert_rows(&s);
@@ -88,6 +91,8 @@ static void stream_words(void **state)
         INSTR(MW_I_ST_LINEAR, 0, 3, 0x10, 0x20, 0x30),
         INSTR(MW_I_MULTIMEM_ST, 0, 11, 0x40, 0x50, 0x60),
         INSTR(MW_I_MULTIMEM_RED, 0, 0x220b, 0x40, 0x50, 0x60),
+        INSTR(MW_I_MULTIMEM_RED, 0, 0x800b, 0x40, 0x50, 0x60),
+        INSTR(MW_I_MULTIMEM_RED, 1, 0xa20b, 0x40, 0x50, 0x60),
         INSTR(MW_I_EXPERT, 9, 0, 0, 0, 0),
         INSTR(MW_I_EXPERT_ROWS, 0, 0, 0, 0, 0),
         INSTR(MW_I_EXPERT_ROWS, 1, 0, 21, 22, 0),
@@ -169,10 +174,11 @@ static void stream_failures(void **state)
     assert_int_equal(s.count, 0);
     assert_code(mw_stream_end(&s), MW_ERR_INVALID);
     static int (*const to_group[])(struct mw_stream *, unsigned, uint64_t, uint32_t, uint64_t) = {
-        mw_stream_multimem_st, mw_stream_multimem_red, mw_stream_multimem_ld_reduce};
+        mw_stream_multimem_st, mw_stream_multimem_red, mw_stream_red_cais, mw_stream_red_cais_homes,
+        mw_stream_multimem_ld_reduce};
     static const unsigned no_group[] = {128,   129,   255,      256,
                                         65535, 65536, 1u << 31, (unsigned)MW_ERR_STATE};
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 5; i++) {
         mw_stream_init(&s);
         assert_code(to_group[i](&s, 127, 0, 16, 0), 0);
         assert_code(mw_stream_end(&s), 0);
@@ -388,6 +394,11 @@ static void add_red(struct mw_stream *s)
     mw_stream_multimem_red(s, 0, 0, 64, 0);
 }
 
+static void add_merged_red(struct mw_stream *s)
+{
+    mw_stream_red_cais(s, 0, 0, 64, 0);
+}
+
 static void add_u64(struct mw_stream *s)
 {
     mw_stream_multimem_red(s, 0, 0, 64, 0);
@@ -454,6 +465,7 @@ static void streams_need_primitives(void **state)
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_wait, "event counters from SW8 on"},
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_signal, "event counters from SW8 on"},
         {MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm, add_red, "multimem.red"},
+        {MW_FABRIC__PRIMITIVES__MERGE_REDS_bm, add_merged_red, "red.cais"},
         {RED_TYPE(U64), add_u64, "reductions of u64"},
         {RED_TYPE(S64), add_s64, "reductions of s64"},
         {RED_TYPE(E4M3), add_e4m3, "reductions of e4m3"},
@@ -470,7 +482,8 @@ static void streams_need_primitives(void **state)
                    MW_FABRIC__PRIMITIVES__ROW_RANGES_bm | MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm |
                    MW_FABRIC__PRIMITIVES__GATHERED_bm | MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm |
                    MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm |
-                   MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm | MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm;
+                   MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm | MW_FABRIC__PRIMITIVES__MERGE_REDS_bm |
+                   MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm;
     for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
         for (unsigned without = 0; without < 2; without++) {
             struct mw_stream s[4];

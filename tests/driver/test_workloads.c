@@ -52,7 +52,8 @@ static void a_missing_primitive_is_named(void **state)
                  {MW_FABRIC__PRIMITIVES__DELAY_bm, "chain", "delay"},
                  {MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm, "t3", "multimem_red"},
                  {MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm, "ring", "multimem_red"},
-                 {MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm, "tiles", "tile_reductions"}};
+                 {MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm, "tiles", "tile_reductions"},
+                 {MW_FABRIC__PRIMITIVES__MERGE_REDS_bm, "cais", "merge_reds"}};
     for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
         char line[160];
         snprintf(line, sizeof line,

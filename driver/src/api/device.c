@@ -65,7 +65,9 @@ static int read_load_room(struct mw_device *d, struct mw_device_info *info)
     info->kept_bytes = MWI_GET(MW_FABRIC__LOAD_ROOM__KEEP, room) << 10;
     info->open_loads = MWI_GET(MW_FABRIC__LOAD_ROOM__OPEN_LOADS, room);
     info->open_syncs = MWI_GET(MW_FABRIC__LOAD_ROOM__OPEN_SYNCS, room);
-    return 0;
+    status = mwi_read(d, MWI_FABRIC(sum_room), &room);
+    info->sum_entries = MWI_GET(MW_FABRIC__SUM_ROOM__ENTRIES, room);
+    return status;
 }
 
 static int read_info(struct mw_device *d, struct mw_device_info *info)
@@ -118,6 +120,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .switch_reductions = MWI_GET(MW_FABRIC__PRIMITIVES__SWITCH_REDUCTIONS, r.primitives),
         .tile_reductions = MWI_GET(MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS, r.primitives),
         .merge_loads = MWI_GET(MW_FABRIC__PRIMITIVES__MERGE_LOADS, r.primitives),
+        .merge_reds = MWI_GET(MW_FABRIC__PRIMITIVES__MERGE_REDS, r.primitives),
         .gate_gradients = MWI_GET(MW_FABRIC__PRIMITIVES__GATE_GRADIENTS, r.primitives),
         .row_types = MWI_GET(MW_FABRIC__PRIMITIVES__ROW_TYPES, r.primitives),
         .cached_handle = MWI_GET(MW_FABRIC__PRIMITIVES__CACHED_HANDLE, r.primitives),

@@ -126,9 +126,12 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device *d,
                          MWI_PUT(MW_NODE__LOADS__EXPERT, c->load_expert) |
                          MWI_PUT(MW_NODE__LOADS__PARTS, mwi_load_parts(c))},
         {REG(load_base), MWI_BASE(l->load_base)},
+        {REG(red_rows), MWI_PUT(MW_NODE__RED_ROWS__FIRST, c->sum_first) |
+                            MWI_PUT(MW_NODE__RED_ROWS__COUNT, mwi_row_reds(c))},
     };
-    enum { LOADS = 2 };
-    unsigned count = sizeof all / sizeof *all - (info->merge_loads ? 0 : LOADS);
+    enum { LOADS = 2, REDS = 1 };
+    const unsigned without = info->merge_reds ? 0 : REDS + (info->merge_loads ? 0 : LOADS);
+    unsigned count = sizeof all / sizeof *all - without;
     static_assert(sizeof all / sizeof *all + 4 <= MAX_REGS, "room for all registers");
     for (unsigned i = 0; i < count; i++)
         r[i] = all[i];
@@ -251,6 +254,14 @@ static int write_loads(struct mw_device *d, const struct mw_layer_config *c)
                                MWI_PUT(MW_FABRIC__LOADS__ENABLE, c->merge_loads));
 }
 
+static int write_sums(struct mw_device *d, const struct mw_layer_config *c)
+{
+    return !d->info.merge_reds ? 0
+                               : mwi_write(d, MWI_FABRIC(sums),
+                                           MWI_PUT(MW_FABRIC__SUMS__ENTRIES, c->sum_entries) |
+                                               MWI_PUT(MW_FABRIC__SUMS__CYCLES, c->sum_cycles));
+}
+
 int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
                   const struct mw_layout *layout, const unsigned *tokens, const unsigned *experts,
                   unsigned streams)
@@ -273,6 +284,8 @@ int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
                                MWI_PUT(MW_FABRIC__ROWS__ENABLE, config->switch_reductions));
     if (!status)
         status = write_loads(d, config);
+    if (!status)
+        status = write_sums(d, config);
     if (!status)
         status = write_nodes(d, config, layout, tokens, experts, streams);
     if (!status)

@@ -25,7 +25,8 @@ void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
                                              .throttle_lead = 1,
                                              .throttle_idle = 256,
                                              .rpm_timer = 256,
-                                             .merge_entries = MERGE_ENTRIES};
+                                             .merge_entries = MERGE_ENTRIES,
+                                             .sum_cycles = 1024};
     mwi_give_layer(config, &defaults, size);
 }
 
@@ -66,6 +67,10 @@ static const struct setting {
     SETTING(merge_entries, 0, MERGE_ENTRIES),
     SETTING(keep_answers, false, true),
     SETTING(load_bytes, 0, 16384),
+    SETTING(sum_entries, 0, MERGE_ENTRIES),
+    SETTING(sum_cycles, 0, 65535),
+    SETTING(sum_gpus, 0, MW_MAX_PORTS),
+    SETTING(sum_first, 0, 32767),
     SETTING(row_returns, false, true),
     SETTING(source_lists, false, true),
     SETTING(dispatch_throttle, false, true),
@@ -241,6 +246,16 @@ static int check_loads(const struct mw_device_info *info, const struct mw_layer_
         return mwi_fail(MW_ERR_INVALID, "keep_answers: only with merge_loads");
     if (c->load_bytes && !c->merge_loads)
         return mwi_fail(MW_ERR_INVALID, "load_bytes: only with merge_loads");
+    if ((c->sum_entries || c->sum_gpus) && !info->merge_reds)
+        return mwi_fail(MW_ERR_CAPACITY, "%s: this device's switch adds up no reds: leave it out",
+                        c->sum_entries ? "sum_entries" : "sum_gpus");
+    if (c->sum_entries && c->down_store_credits == 1)
+        return mwi_fail(MW_ERR_INVALID,
+                        "down_store_credits 1: the tables of sums need one besides: "
+                        "at least 2 with sum_entries");
+    if (c->sum_gpus > info->gpus)
+        return mwi_fail(MW_ERR_INVALID, "sum_gpus %u: the device has %u GPUs", c->sum_gpus,
+                        info->gpus);
     if (!c->merge_loads)
         return 0;
     if (c->keep_answers && !info->kept_bytes)

@@ -23,7 +23,9 @@ enum {
     REDUCE_ROWS = 1,
     SUM_OWN_GATHERED = 5,
 };
-enum { MOST_SYNC = 255 }; ///< tokens of a tile of ld.cais
+enum { MOST_SYNC = 255 };     ///< tokens of a tile of ld.cais
+enum { RED_MERGED = 0x8000 }; ///< in imm of multimem.red: the switch may add it up
+enum { RED_HOMES = 1 };       ///< in its flags: rows of every home
 
 void mw_stream_init(struct mw_stream *s)
 {
@@ -228,6 +230,24 @@ int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t from, u
     return add_copy(s, MW_I_MULTIMEM_RED, group, from, bytes, to);
 }
 
+int mw_stream_red_cais(struct mw_stream *s, unsigned group, uint64_t from, uint32_t bytes,
+                       uint64_t to)
+{
+    int status = mw_stream_multimem_red(s, group, from, bytes, to);
+    if (!status)
+        s->instr[s->count - 1].imm |= RED_MERGED;
+    return status;
+}
+
+int mw_stream_red_cais_homes(struct mw_stream *s, unsigned group, uint64_t from, uint32_t bytes,
+                             uint64_t to)
+{
+    int status = mw_stream_red_cais(s, group, from, bytes, to);
+    if (!status)
+        s->instr[s->count - 1].flags |= RED_HOMES;
+    return status;
+}
+
 int mw_stream_expert(struct mw_stream *s, unsigned flags)
 {
     if (s && flags > (EXPERT_RETURN | 1))
@@ -271,7 +291,8 @@ int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop)
                      reduces ? "types have 4 bits, operators 3" : "not after an ld_reduce or red");
         return s->error;
     }
-    last->imm = (uint16_t)((last->imm & 0xff) | dtype << 8 | redop << 12);
+    const unsigned kept = last->op == MW_I_MULTIMEM_RED ? 0xff | RED_MERGED : 0xff;
+    last->imm = (uint16_t)((last->imm & kept) | dtype << 8 | redop << 12);
     return 0;
 }
 
@@ -442,6 +463,8 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     case MW_I_DYMULTIMEM_LD_REDUCE:
         return lacks_type(info, in->imm >> 8 & 15);
     case MW_I_MULTIMEM_RED:
+        if ((in->imm & RED_MERGED || in->flags & RED_HOMES) && !info->merge_reds)
+            return "red.cais";
         return info->multimem_red ? lacks_type(info, in->imm >> 8 & 15) : "multimem.red";
     case MW_I_FLAG:
         if (in->flags & FLAG_ROWS && !info->row_ranges)

@@ -123,6 +123,35 @@ int mw_load_counters_read(struct mw_device *device, struct mw_load_counters *cou
     return mwi_unlock(device, status);
 }
 
+static int read_sums(struct mw_device *d, unsigned port, struct mw_sum_counters *c)
+{
+    uint32_t *const place[] = {
+        &c->port[port].reds,        &c->port[port].sums,         &c->port[port].parts,
+        &c->port[port].saved_flits, &c->port[port].most_entries,
+    };
+    enum { COUNT = sizeof place / sizeof *place, FIRST = 8 };
+    struct mw_register list[COUNT];
+    for (unsigned i = 0; i < COUNT; i++)
+        list[i].address = MWI_FABRIC(load_counters) + 4 * (PORT_WORDS * port + FIRST + i);
+    int status = mwi_read_list(d, list, COUNT);
+    for (unsigned i = 0; i < COUNT && !status; i++)
+        *place[i] = list[i].value;
+    return status;
+}
+
+int mw_sum_counters_read(struct mw_device *device, struct mw_sum_counters *counters)
+{
+    MWI_NEED(device);
+    MWI_NEED(counters);
+    *counters = (struct mw_sum_counters){0};
+    mwi_lock(device);
+    int status = mwi_check_well(device, __func__);
+    const unsigned ports = device->info.merge_reds ? device->info.gpus : 0;
+    for (unsigned p = 0; p < ports && !status; p++)
+        status = read_sums(device, p, counters);
+    return mwi_unlock(device, status);
+}
+
 int mw_port_counters_read(struct mw_device *device, unsigned port,
                           struct mw_port_counters *counters)
 {
