@@ -87,6 +87,8 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .gate_gradients = true,
         .cached_handle = true,
         .merge_entries = MW_BUILT_MERGES,
+        .merge_reds = true,
+        .sum_entries = MW_BUILT_SUMS,
         .kept_bytes = options->flit_bytes == 16 ? MW_BUILT_MERGE_KEEP : 0,
         .open_loads = MW_BUILT_LOADS,
         .load_parts = options->gpus > 32 ? 4 * MW_BUILT_FAR_TOKENS : 4 * MW_BUILT_TOKENS,

@@ -114,6 +114,7 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
                {"switch_reductions", i->switch_reductions},
                {"tile_reductions", i->tile_reductions},
                {"merge_loads", i->merge_loads},
+               {"merge_reds", i->merge_reds},
                {"row_types", i->row_types},
                {"gate_gradients", i->gate_gradients},
                {"cached_handle", i->cached_handle},

@@ -52,6 +52,6 @@ void mw_tp_norm(const struct mw_tp_at *at, struct mw_stream *s, unsigned r);
 void mw_tp_load(const struct mw_tp_at *at, struct mw_stream *s, unsigned r);
 
 extern const struct mw_tp_system mw_tp_nvls, mw_tp_nvls_tile, mw_tp_chain, mw_tp_pull, mw_tp_t3,
-    mw_tp_ring, mw_tp_tiles, mw_tp_cais_ordered;
+    mw_tp_ring, mw_tp_tiles, mw_tp_cais_ordered, mw_tp_cais, mw_tp_cais_base;
 
 #endif

@@ -44,11 +44,10 @@ static void add_gemm(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_
     mw_tp_cycles(at, s, part);
 }
 
-/// LN of these own rows, range r, when their sums are there.
+/// LN of these own rows, range r, whose sums are there.
 static void add_norm(const struct mw_tp_at *at, struct mw_stream *s, struct mw_tp_span span,
                      unsigned r)
 {
-    mw_stream_wait(s, MW_EV_TOKENS, span.first + span.rows);
     if (!mw_tp_has(at->p, MW_TP_LN))
         return;
     mw_tp_jitter(at, s, MW_TP_LN, span.rows, r);
@@ -61,6 +60,7 @@ static void add_norm(const struct mw_tp_at *at, struct mw_stream *s, struct mw_t
 static void add_gather(const struct mw_tp_at *at, struct mw_stream *s, struct mw_tp_span span,
                        unsigned r)
 {
+    mw_stream_wait(s, MW_EV_TOKENS, span.first + span.rows);
     add_norm(at, s, span, r);
     mw_stream_multimem_st(s, at->all, source(at, span.first), mw_tp_bytes(at, span),
                           in(at, MW_TP_GEMM_2, span.first));
@@ -106,7 +106,7 @@ static unsigned ranges_of_tiles(const struct mw_tp_problem *p)
 
 enum {
     /// Own parts that are done, where rows are loaded: LN, and GEMM-1.
-    DONE = MW_EV_SW0,
+    DONE = MW_EV_SW0 + 2,
     BOTH = 2,
     /// Ranges of LN, which are no shorter than GEMM-1's, that GEMM-1 may be ahead of the sums, and
     /// the fewest rows of each home. There are more where GEMM-2 holds up the engine. The switch
@@ -226,18 +226,20 @@ static void add_offer(const struct mw_tp_at *at, struct mw_stream *streams, unsi
     struct mw_stream *s = &streams[r < room ? MW_TP_GATHER : MW_TP_FIRST];
     if (r == room)
         mw_stream_wait(s, DONE, 1);
-    if (mw_tp_reduces(at->p))
+    if (mw_tp_reduces(at->p)) {
+        mw_stream_wait(s, MW_EV_TOKENS, span.first + span.rows);
         add_norm(at, s, span, r);
+    }
     mw_stream_sync(s, number(at, MW_TP_GEMM_2, 0, span.first), span.rows);
 }
 
 /// All rows, in the order that all GPUs have. The stream goes on to compute them.
-static void add_loads(const struct mw_tp_at *at, struct mw_stream *s)
+static void add_loads(const struct mw_tp_at *at, struct mw_stream *s, unsigned sync_rows)
 {
     const struct mw_tp_problem *p = at->p;
     const unsigned flags =
         (p->o.no_merge ? MW_LOAD_ALONE : 0) | (mw_tp_has(p, MW_TP_GEMM_2) ? MW_LOAD_BESIDE : 0);
-    mw_stream_ld_cais(s, number(at, MW_TP_GEMM_2, 0, 0), mw_tp_own(p), mw_tp_sync_rows(p), flags);
+    mw_stream_ld_cais(s, number(at, MW_TP_GEMM_2, 0, 0), mw_tp_own(p), sync_rows, flags);
 }
 
 /// GEMM-2 of as many rows as the range has, in the order in which they come. The engine, once it
@@ -313,7 +315,7 @@ static void make_cais_ordered(const struct mw_tp_at *at, struct mw_stream *s)
         add_offer(at, s, sizes.norm, r);
     add_done(at, &s[MW_TP_GATHER]);
     add_done(at, &s[MW_TP_FIRST]);
-    add_loads(at, &s[MW_TP_SECOND]);
+    add_loads(at, &s[MW_TP_SECOND], mw_tp_sync_rows(at->p));
     if (mw_tp_has(at->p, MW_TP_GEMM_2))
         add_second(at, &s[MW_TP_SECOND], sizes.gemm);
 }
@@ -330,6 +332,123 @@ const struct mw_tp_system mw_tp_cais_ordered = {
     .gather = MW_TP_MERGED,
     .ranges = ranges_of_cais_ordered,
     .make = make_cais_ordered,
+};
+
+// ---- cais ---------------------------------------------------------------------------------------
+
+enum {
+    COMPUTED = DONE + 1, ///< ranges whose GEMM-1 is done here; barriers count below DONE
+    LEAD = 4,            ///< ranges that GEMM-1 may be ahead of the sums
+};
+
+/// Rows of each home in a range: as few as the fullest stream has room for. GEMM-1's has a
+/// wait, GEMM-1, a copy and a flag of each range, and a delay.
+static unsigned cais_rows(const struct mw_tp_problem *p)
+{
+    const unsigned each = 4 + (p->o.jitter > 0);
+    const uint64_t least = mw_div_up(ranges_with(p, INSTRS / each), MW_TP_SYNC_ROWS);
+    return (unsigned)least * MW_TP_SYNC_ROWS;
+}
+
+/// GEMM-1 of these rows of every home. Own terms are copied to where others add theirs, so all GPUs
+/// begin with their reds together (SYNC). Else reds of a row would also miss each other. They go to
+/// every other home in turn, as each home's link is as fast as the own one.
+static void add_terms(const struct mw_tp_at *at, struct mw_stream *s, struct mw_tp_span span,
+                      unsigned r)
+{
+    struct mw_stream *first = &s[MW_TP_FIRST], *reds = &s[MW_TP_REDUCTION];
+    const unsigned from = number(at, MW_TP_GEMM_1, 0, span.first);
+    mw_tp_jitter(at, first, MW_TP_GEMM_1, at->p->gpus * span.rows, r);
+    mw_stream_expert_homes(first, from, span.rows, false);
+    mw_tp_cycles(at, first, MW_TP_GEMM_1);
+    mw_stream_sum_gathered(first, span.first, span.rows,
+                           number(at, MW_TP_GEMM_1, at->gpu, span.first));
+    mw_stream_flag(first, COMPUTED, true);
+    mw_stream_wait(reds, COMPUTED, r + 1);
+    mw_tp_barrier(at, reds, r);
+    mw_stream_red_cais_homes(reds, at->one[0],
+                             at->layout->yd_base + ((uint64_t)from << at->layout->row_shift),
+                             mw_tp_bytes(at, span), in(at, MW_TP_LN, span.first));
+}
+
+static void make_cais(const struct mw_tp_at *at, struct mw_stream *s)
+{
+    const unsigned rows = cais_rows(at->p);
+    for (unsigned i = 0; i < MW_STREAMS; i++)
+        mw_tp_start(at, &s[i]);
+    for (unsigned r = 0; r < at->ranges; r++) {
+        const struct mw_tp_span span = range(at, rows, r);
+        if (r >= LEAD)
+            mw_stream_wait(&s[MW_TP_FIRST], MW_EV_TOKENS, (r - LEAD + 1) * rows);
+        add_terms(at, s, span, r);
+        mw_stream_wait(&s[MW_TP_GATHER], MW_EV_TOKENS, span.first + span.rows);
+        add_norm(at, &s[MW_TP_GATHER], span, r);
+        if (mw_tp_gathers(at->p))
+            mw_stream_sync(&s[MW_TP_GATHER], number(at, MW_TP_GEMM_2, 0, span.first), span.rows);
+    }
+    if (!mw_tp_gathers(at->p))
+        return;
+    add_done(at, &s[MW_TP_GATHER]);
+    add_done(at, &s[MW_TP_FIRST]);
+    add_loads(at, &s[MW_TP_SECOND], mw_tp_sync_rows(at->p));
+    if (mw_tp_has(at->p, MW_TP_GEMM_2))
+        add_second(at, &s[MW_TP_SECOND], rows);
+}
+
+static unsigned ranges_of_cais(const struct mw_tp_problem *p)
+{
+    return ranges_with(p, cais_rows(p));
+}
+
+/// Each part begins when the one before is complete, and nobody waits for others but before loads.
+static void make_cais_base(const struct mw_tp_at *at, struct mw_stream *s)
+{
+    const struct mw_tp_span all = {0, mw_tp_own(at->p)};
+    struct mw_stream *gather = &s[MW_TP_GATHER], *second = &s[MW_TP_SECOND];
+    for (unsigned i = 0; i < MW_STREAMS; i++)
+        mw_tp_start(at, &s[i]);
+    add_terms(at, s, all, 0);
+    mw_stream_wait(gather, MW_EV_TOKENS, all.rows);
+    add_norm(at, gather, all, 0);
+    if (!mw_tp_gathers(at->p))
+        return;
+    mw_stream_sync(gather, number(at, MW_TP_GEMM_2, 0, 0), all.rows);
+    mw_tp_barrier(at, gather, 1);
+    mw_stream_flag(gather, DONE, true);
+    mw_stream_wait(second, DONE, 1);
+    add_loads(at, second, 0);
+    if (mw_tp_has(at->p, MW_TP_GEMM_2)) {
+        mw_stream_wait(second, MW_EV_ROWS, at->p->o.rows);
+        mw_tp_jitter(at, second, MW_TP_GEMM_2, at->p->o.rows, 0);
+        mw_stream_expert_landed(second, at->p->o.rows);
+        mw_tp_cycles(at, second, MW_TP_GEMM_2);
+    }
+}
+
+static unsigned one_range(const struct mw_tp_problem *p)
+{
+    (void)p;
+    return 1;
+}
+
+const struct mw_tp_system mw_tp_cais = {
+    .name = "cais",
+    .text = "reds that the switch adds up as they come, and loads that it merges",
+    .reduce = MW_TP_SUMS,
+    .gather = MW_TP_MERGED,
+    .ranges = ranges_of_cais,
+    .make = make_cais,
+};
+
+const struct mw_tp_system mw_tp_cais_base = {
+    .name = "cais-base",
+    .text = "phases of the same reds and loads, without SYNC",
+    .reduce = MW_TP_SUMS,
+    .gather = MW_TP_MERGED,
+    .barriers = true,
+    .unsynced = true,
+    .ranges = one_range,
+    .make = make_cais_base,
 };
 
 const struct mw_tp_system mw_tp_tiles = {

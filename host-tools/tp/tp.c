@@ -14,8 +14,8 @@ const char *const mw_tp_kind_names[MW_TP_KINDS] = {"moe", "ag-gemm", "gemm-rs", 
                                                    "sublayer"};
 
 const struct mw_tp_system *const mw_tp_systems[MW_TP_SYSTEMS] = {
-    &mw_tp_nvls, &mw_tp_nvls_tile, &mw_tp_chain, &mw_tp_pull,
-    &mw_tp_t3,   &mw_tp_ring,      &mw_tp_tiles, &mw_tp_cais_ordered};
+    &mw_tp_nvls, &mw_tp_nvls_tile, &mw_tp_chain,        &mw_tp_pull, &mw_tp_t3,
+    &mw_tp_ring, &mw_tp_tiles,     &mw_tp_cais_ordered, &mw_tp_cais, &mw_tp_cais_base};
 
 const struct mw_tp_part_names mw_tp_parts[MW_TP_PARTS] = {
     {"GEMM-1", "gemm-rs-cycles", "gemm_rs_cycles"},
@@ -59,7 +59,11 @@ const char *mw_tp_unfit(const struct mw_tp_problem *p, const struct mw_tp_system
         return "only sublayer has an LN to wait at, else its streams are those of chain";
     if (s->reduce == MW_TP_PUSH && !mw_tp_reduces(p))
         return "the workload reduces nothing, so that its streams are those of pull";
-    if (s->gather == MW_TP_MERGED && !mw_tp_gathers(p))
+    if (s->reduce == MW_TP_SUMS && !mw_tp_reduces(p))
+        return "the workload reduces nothing, so that its streams are those of cais-ordered";
+    if (s->reduce == MW_TP_SUMS && mw_tp_row_bytes(p) % 128)
+        return "the switch adds up whole packets of 128 bytes, and rows have others";
+    if (s->gather == MW_TP_MERGED && s->reduce == MW_TP_TILES && !mw_tp_gathers(p))
         return "the workload gathers nothing, so that its streams are those of tiles";
     if (s->reduce == MW_TP_TILES && s->gather == MW_TP_MULTICAST && !mw_tp_reduces(p))
         return "the workload reduces nothing, so that its streams are those of chain";

@@ -72,6 +72,7 @@ enum mw_tp_reduce {
     MW_TP_SWITCH, ///< multimem.ld_reduce over all GPUs
     MW_TP_TILES,  ///< opened by the switch when all GPUs have reported the row
     MW_TP_PUSH,   ///< multimem.red to the home, in the order of arrival
+    MW_TP_SUMS,   ///< the same, and the switch adds up: red.cais
     MW_TP_STEPS,  ///< multimem.red to the next GPU, N - 1 steps
 };
 enum mw_tp_gather {
@@ -90,6 +91,7 @@ struct mw_tp_system {
     enum mw_tp_gather gather;
     bool barriers;      ///< between parts: bounds of phases add up
     bool overlapped;    ///< ... but each GEMM runs beside its collective
+    bool unsynced;      ///< merged loads do not wait for each other
     unsigned most_gpus; ///< for whose steps a stream has instructions; 0: any number
     const char *beyond; ///< why no more
     unsigned (*ranges)(const struct mw_tp_problem *p);
@@ -97,7 +99,7 @@ struct mw_tp_system {
     void (*make)(const struct mw_tp_at *at, struct mw_stream *s);
 };
 
-enum { MW_TP_SYSTEMS = 8 };
+enum { MW_TP_SYSTEMS = 10 };
 extern const struct mw_tp_system *const mw_tp_systems[MW_TP_SYSTEMS]; ///< `nvls` comes first
 const struct mw_tp_system *mw_tp_system_find(const char *name);       ///< NULL if there is none
 /// Why the system cannot run the workload, or would send what another one sends; NULL: it can.
@@ -111,6 +113,11 @@ mw_option_set mw_tp_set_kind;
 static inline bool mw_tp_reduces(const struct mw_tp_problem *p)
 {
     return p->o.kind != MW_TP_AG_GEMM;
+}
+/// Sums in the order of arrival, of numbers that add up exactly.
+static inline bool mw_tp_pushes(const struct mw_tp_system *s)
+{
+    return s->reduce == MW_TP_PUSH || s->reduce == MW_TP_SUMS;
 }
 static inline bool mw_tp_gathers(const struct mw_tp_problem *p)
 {

@@ -95,6 +95,11 @@ static void count_reduction(const struct mw_tp_problem *p, const struct mw_tp_sy
         put_both(p, t, MW_STORE, (struct load){others, 0});
         put_rounds(p, t, MW_STORE, ranges);
         break;
+    case MW_TP_SUMS: // as few as can be
+        put(p, t, MW_UP, MW_STORE, (struct load){others, 0});
+        put(p, t, MW_DOWN, MW_STORE, (struct load){own, 0});
+        put_rounds(p, t, MW_CTRL, ranges);
+        break;
     case MW_TP_STEPS: // a flag in front of the first step, and one after each
         put_both(p, t, MW_STORE, (struct load){others, 0});
         put_rounds(p, t, MW_STORE, p->gpus);
@@ -112,13 +117,14 @@ uint64_t mw_tp_least_fetches(const struct mw_tp_problem *p)
 
 /// Each row is loaded by all others and arrives there, as often as it is fetched its home sends it,
 /// or each part of it; each tile is reported by all, and granted to all.
-static void count_loads(const struct mw_tp_problem *p, const uint64_t *fetches,
-                        struct mw_traffic *t)
+static void count_loads(const struct mw_tp_problem *p, const struct mw_tp_system *s,
+                        const uint64_t *fetches, struct mw_traffic *t)
 {
     const uint64_t own = mw_tp_own(p), others = own * (p->gpus - 1);
-    const unsigned sync = mw_tp_sync_rows(p);
+    const unsigned sync = s->unsynced ? 0 : mw_tp_sync_rows(p);
     const uint64_t tiles = sync ? p->gpus * mw_div_up(own, sync) : 0;
-    const uint64_t before = mw_tp_reduces(p) ? p->o.rows : 0;
+    const bool reported = mw_tp_reduces(p) && s->reduce == MW_TP_TILES; // in the same packets
+    const uint64_t before = reported ? p->o.rows : 0;
     put(p, t, MW_DOWN, MW_STORE, (struct load){others, 0});
     put_gathered(p, t, MW_UP, MW_CTRL, others * mw_tp_row_loads(p), 0);
     put_gathered(p, t, MW_UP, MW_CTRL, tiles, before);
@@ -156,7 +162,7 @@ static void count_gather(const struct mw_tp_problem *p, const struct mw_tp_syste
             put_rounds(p, t, MW_CTRL, ranges);
         break;
     case MW_TP_MERGED:
-        count_loads(p, fetches, t);
+        count_loads(p, s, fetches, t);
         break;
     case MW_TP_FORWARD:
         put_both(p, t, MW_STORE, (struct load){others, 0});
@@ -264,6 +270,8 @@ static uint64_t additions(const struct mw_tp_problem *p, const struct mw_tp_syst
         return mw_tp_adder_bypass(p, s) ? own : p->o.rows;
     case MW_TP_PUSH:
         return own * p->gpus;
+    case MW_TP_SUMS:
+        return 2 * own; // a copy, and the sum of the others
     case MW_TP_STEPS:
         return own * (p->gpus - 1);
     }
@@ -277,8 +285,11 @@ static struct mw_bound bank_time(const struct mw_tp_problem *p, const struct mw_
     uint64_t reads = mw_tp_engine_rows(p), writes = reads;
     if (mw_tp_reduces(p)) {
         const bool by_switch = s->reduce == MW_TP_SWITCH || s->reduce == MW_TP_TILES;
-        reads += by_switch ? all : s->reduce == MW_TP_PUSH ? 2 * all : 2 * others + own;
-        writes += by_switch ? own : all;
+        reads += by_switch                 ? all
+                 : s->reduce == MW_TP_PUSH ? 2 * all
+                 : s->reduce == MW_TP_SUMS ? all + 2 * own
+                                           : 2 * others + own;
+        writes += by_switch ? own : s->reduce == MW_TP_SUMS ? 2 * own : all;
     }
     if (mw_tp_gathers(p)) {
         reads += s->gather == MW_TP_MULTICAST ? own

@@ -10,7 +10,7 @@ enum { WHOLE = 7, ONE = 0x3f80 }; ///< of exact sums: numbers from -WHOLE to WHO
 
 enum mw_tp_order mw_tp_order_of(const struct mw_tp_system *system)
 {
-    return system->reduce == MW_TP_PUSH    ? MW_TP_ORDER_ANY
+    return mw_tp_pushes(system)            ? MW_TP_ORDER_ANY
            : system->reduce == MW_TP_STEPS ? MW_TP_ORDER_STEPS
                                            : MW_TP_ORDER_HOME_LAST;
 }

@@ -41,7 +41,7 @@ struct recording {
 
 static bool tiles(const struct job *j)
 {
-    return j->system->reduce == MW_TP_TILES;
+    return j->system->reduce == MW_TP_TILES || j->system->reduce == MW_TP_SUMS;
 }
 
 static bool merged(const struct job *j)
@@ -59,17 +59,20 @@ static int failed(struct job *j, const char *what, int code)
 const char *mw_tp_lack(const struct mw_tp_system *system, bool reduces,
                        const struct mw_device_info *info)
 {
-    const bool red = system->reduce == MW_TP_PUSH || system->reduce == MW_TP_STEPS;
+    const bool red = mw_tp_pushes(system) || system->reduce == MW_TP_STEPS;
     if (!info->gathered)
         return "gathered";
     if (!info->more_events)
         return "more_events";
     if (!info->delay)
         return "delay";
-    if (system->reduce == MW_TP_TILES && !info->tile_reductions)
+    const bool tiles = system->reduce == MW_TP_TILES || system->reduce == MW_TP_SUMS;
+    if (tiles && !info->tile_reductions)
         return "tile_reductions";
     if (red && reduces && !info->multimem_red)
         return "multimem_red";
+    if (system->reduce == MW_TP_SUMS && !info->merge_reds)
+        return "merge_reds";
     return system->gather == MW_TP_MERGED && !info->merge_loads ? "merge_loads" : NULL;
 }
 
@@ -171,6 +174,11 @@ static int configure(struct job *j)
     c->open_rows = j->params->open_rows;
     if (merged(j))
         configure_loads(j);
+    if (j->system->reduce == MW_TP_SUMS) {
+        c->sum_entries = MW_BUILT_SUMS;
+        c->sum_gpus = p->gpus - 1;
+        c->sum_first = mw_tp_number(p, 0, MW_TP_LN, 0, 0);
+    }
     int status = mw_settings_apply(&j->params->settings, c, j->err);
     if (status)
         return status;
@@ -180,9 +188,12 @@ static int configure(struct job *j)
     j->layout.st_lo = j->layout.yd_base; // sums are stored where a part's output is
     if (tiles(j))                        // they go to the input of LN, or are what is gathered
         j->layout.out_base =
-            address(j, merged(j) && !mw_tp_has(p, MW_TP_LN), number(j, MW_TP_LN, 0, 0));
-    if (merged(j)) // index load_first is the first result of LN
-        j->layout.load_base = address(j, true, number(j, MW_TP_LN, 0, 0)) -
+            address(j, j->system->reduce == MW_TP_TILES && merged(j) && !mw_tp_has(p, MW_TP_LN),
+                    number(j, MW_TP_LN, 0, 0));
+    // index load_first is the first result of LN, or without LN the first sum
+    const bool sums = mw_tp_pushes(j->system) && !mw_tp_has(p, MW_TP_LN);
+    if (merged(j))
+        j->layout.load_base = address(j, !sums, number(j, MW_TP_LN, 0, 0)) -
                               (uint64_t)c->load_first * mw_tp_row_bytes(p);
     code = mw_expert_map_even(j->device, MW_TP_PARTS * p->gpus);
     return code ? failed(j, "expert map", code) : MW_EXIT_OK;
@@ -206,7 +217,8 @@ static int make_group(struct job *j, unsigned index, unsigned first, unsigned la
 
 static int make_groups(struct job *j)
 {
-    const bool each = j->system->gather != MW_TP_MULTICAST && !merged(j);
+    const bool each =
+        (j->system->gather != MW_TP_MULTICAST && !merged(j)) || mw_tp_pushes(j->system);
     int status = make_group(j, MW_MAX_PORTS, 0, j->p->gpus - 1, &j->all);
     for (unsigned g = 0; g < j->p->gpus && each && !status; g++)
         status = make_group(j, g, g, g, &j->one[g]);
@@ -339,6 +351,15 @@ static int load_routing(struct job *j, struct batch *b)
             (struct mw_transfer){b->first + i, j->layout.gt_base, bytes, tables + i * bytes};
     }
     int code = mw_mem_write(j->device, b->list, b->gpus);
+    for (unsigned i = 0; i < b->gpus && j->system->reduce == MW_TP_SUMS; i++) {
+        const unsigned g = b->first + i; // own tokens of `sum` are the own rows of GEMM-1
+        const size_t first = (size_t)number(j, MW_TP_GEMM_1, g, 0) * MW_ROUTE_BYTES;
+        b->list[i] =
+            (struct mw_transfer){g, j->layout.rt_base, (size_t)mw_tp_own(j->p) * MW_ROUTE_BYTES,
+                                 tables + i * bytes + first};
+    }
+    if (!code && j->system->reduce == MW_TP_SUMS)
+        code = mw_mem_write(j->device, b->list, b->gpus);
     free(tables);
     return code ? failed(j, "routing tables", code) : MW_EXIT_OK;
 }
@@ -449,6 +470,8 @@ static int take_counters(struct job *j, struct mw_tp_result *r)
         mw_layer_counters(&r->layer, c, j->p->gpus);
     if (!code)
         code = mw_load_counters_read(j->device, &r->loads);
+    if (!code)
+        code = mw_sum_counters_read(j->device, &r->sums);
     free(c);
     return code ? failed(j, "counters", code) : MW_EXIT_OK;
 }

@@ -2,6 +2,7 @@
 //
 // Figures of tensor-parallel workloads: summary, the lines above the table, errors, and JSON.
 #include "analysis/bounds.h"
+#include "analysis/packet_size.h"
 #include "golden/golden.h"
 #include "report/report.h"
 #include "tp/shapes.h"
@@ -67,6 +68,8 @@ void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p)
                         mw_bound_text(&b.strict, at, sizeof at));
 }
 
+enum { RED_BYTES = MW_PAYLOAD_MAX_BYTES }; ///< of each red
+
 // ---- merged loads -------------------------------------------------------------------------------
 
 /// Of all ports.
@@ -75,9 +78,9 @@ struct loads {
     uint64_t entries, longest; ///< maximum over the ports
 };
 
-static bool merges(const struct mw_tp_result *r)
+static bool merges(const struct mw_tp_result *r, const struct mw_tp_problem *p)
 {
-    return r->system->gather == MW_TP_MERGED;
+    return r->system->gather == MW_TP_MERGED && mw_tp_gathers(p);
 }
 
 static struct loads loads_of(const struct mw_tp_result *r, const struct mw_tp_problem *p)
@@ -115,7 +118,7 @@ void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw
 {
     const struct loads sum = loads_of(r, p);
     char rate[48] = "none could be merged";
-    if (!merges(r))
+    if (!merges(r, p))
         return;
     if (p->gpus > 2)
         snprintf(rate, sizeof rate, "%.1f %% of the possible merges", 100 * merge_rate(p, &sum));
@@ -129,13 +132,99 @@ void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw
                         sum.evictions, sum.entries, mean_spread(&sum), sum.longest);
 }
 
-/// A counter of loads, and the range of its possible values.
-struct load_limit {
+// ---- sums of reds -------------------------------------------------------------------------------
+
+static bool adds_up(const struct mw_tp_result *r)
+{
+    return r->system->reduce == MW_TP_SUMS;
+}
+
+/// Reds that a GPU gets from the others, and of them those that a sum can save.
+static uint64_t reds_of(const struct mw_tp_problem *p)
+{
+    return (uint64_t)mw_tp_own(p) * (p->gpus - 1) * mw_div_up(mw_tp_row_bytes(p), RED_BYTES);
+}
+static uint64_t mergeable_of(const struct mw_tp_problem *p)
+{
+    return reds_of(p) / (p->gpus - 1) * (p->gpus - 2);
+}
+
+/// Sums of all ports, and the most entries of one.
+static struct mw_port_sums sums_of(const struct mw_tp_result *r, const struct mw_tp_problem *p)
+{
+    struct mw_port_sums sum = {0};
+    for (unsigned g = 0; g < p->gpus; g++) {
+        sum.reds += r->sums.port[g].reds;
+        sum.sums += r->sums.port[g].sums;
+        sum.parts += r->sums.port[g].parts;
+        sum.saved_flits += r->sums.port[g].saved_flits;
+        if (r->sums.port[g].most_entries > sum.most_entries)
+            sum.most_entries = r->sums.port[g].most_entries;
+    }
+    return sum;
+}
+
+/// Of the reds that sums can save, the share that they did.
+static double sum_rate(const struct mw_tp_problem *p, const struct mw_port_sums *sum)
+{
+    return mw_ratio((double)(sum->reds - sum->sums), (double)(p->gpus * mergeable_of(p)));
+}
+
+void mw_tp_report_sums(FILE *out, const struct mw_tp_result *r, const struct mw_tp_problem *p)
+{
+    const struct mw_port_sums sum = sums_of(r, p);
+    char rate[48] = "none could be added up";
+    if (!adds_up(r))
+        return;
+    if (p->gpus > 2)
+        snprintf(rate, sizeof rate, "%.1f %% of the possible additions", 100 * sum_rate(p, &sum));
+    mw_report_paragraph(out,
+                        "%s: %" PRIu64 " reds in the switch, %s; %u sums left it, %u of them "
+                        "without a red of every GPU; %u flits saved; at most %u entries of a "
+                        "port in use",
+                        r->system->name, p->gpus * reds_of(p), rate, sum.sums, sum.parts,
+                        sum.saved_flits, sum.most_entries);
+}
+
+// ---- impossible counters ------------------------------------------------------------------------
+
+/// A counter, and the range of its possible values.
+struct counter_limit {
     const char *what;
     uint64_t counted, least, most;
 };
 
-/// Count the counters of loads with impossible values. `first` receives the first of them.
+/// Count those beyond their ranges. `first` receives the first of them, unless `before` are found.
+static unsigned limit_errors(const struct counter_limit *limits, unsigned count, unsigned gpu,
+                             unsigned before, struct mw_flit_error *first)
+{
+    unsigned found = 0;
+    for (const struct counter_limit *l = limits; l < limits + count; l++)
+        if ((l->counted < l->least || l->counted > l->most) && !before && !found++)
+            *first = (struct mw_flit_error){0, gpu, "home", l->what, l->counted, l->least};
+    return found;
+}
+
+static unsigned sum_errors(const struct mw_tp_result *r, const struct mw_tp_problem *p,
+                           struct mw_flit_error *first)
+{
+    const uint64_t most = mergeable_of(p);
+    unsigned found = 0;
+    for (unsigned g = 0; g < p->gpus && adds_up(r); g++) {
+        const struct mw_port_sums *c = &r->sums.port[g];
+        const uint64_t flits = mw_packet_flits(RED_BYTES, 1, p->flit_bytes);
+        const uint64_t saved = (uint64_t)(c->reds - c->sums) * flits;
+        const struct counter_limit limits[] = {
+            {"reds", c->reds, 0, p->gpus > 2 ? reds_of(p) : 0},
+            {"sums", c->sums, c->reds > most ? c->reds - most : 0, c->reds},
+            {"parts", c->parts, 0, c->sums},
+            {"saved flits", c->saved_flits, saved, saved},
+            {"entries", c->most_entries, 0, MW_BUILT_SUMS}};
+        found += limit_errors(limits, sizeof limits / sizeof *limits, g, found, first);
+    }
+    return found;
+}
+
 static unsigned load_errors(const struct mw_tp_result *r, const struct mw_tp_problem *p,
                             struct mw_flit_error *first)
 {
@@ -143,24 +232,32 @@ static unsigned load_errors(const struct mw_tp_result *r, const struct mw_tp_pro
     const uint64_t least = mw_tp_least_fetches(p);
     const bool table = p->o.merge_entries && !p->o.no_merge;
     unsigned found = 0;
-    for (unsigned g = 0; g < p->gpus && merges(r); g++) {
-        const struct load_limit limits[] = {
+    for (unsigned g = 0; g < p->gpus && merges(r, p); g++) {
+        const struct counter_limit limits[] = {
             {"loads", r->loads.port[g].loads, all, all},
             {"fetches", r->loads.port[g].fetches, least, all},
             {"bypasses", r->loads.port[g].bypasses, table ? 0 : all, all},
             {"evictions", r->loads.port[g].evictions, 0, p->o.keep ? all : 0},
             {"kept", r->loads.kept[g], 0, p->o.keep ? all : 0},
             {"entries", r->loads.port[g].most_entries, 0, table ? p->o.merge_entries : 0}};
-        for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
-            const struct load_limit *l = &limits[i];
-            if ((l->counted < l->least || l->counted > l->most) && !found++)
-                *first = (struct mw_flit_error){0, g, "home", l->what, l->counted, l->least};
-        }
+        found += limit_errors(limits, sizeof limits / sizeof *limits, g, found, first);
     }
     return found;
 }
 
 // ---- sums and mistakes --------------------------------------------------------------------------
+
+/// Sums that left the switch in parts, or reds that it did not add up, beside those of the list.
+static void add_sums(const struct mw_tp_result *r, const struct mw_tp_problem *p,
+                     struct mw_traffic *t)
+{
+    for (unsigned g = 0; g < p->gpus; g++) {
+        const uint64_t saved = r->sums.port[g].reds - r->sums.port[g].sums;
+        const uint64_t more = mergeable_of(p) - saved; // the list saves all
+        t->flits[g][MW_DOWN][MW_STORE] += more * mw_packet_flits(RED_BYTES, 1, p->flit_bytes);
+        t->payload[g][MW_DOWN] += more * RED_BYTES;
+    }
+}
 
 /// Count the counters that differ from the list. `first` receives the first of them.
 static unsigned flit_errors(const struct mw_tp_result *r, const struct mw_tp_problem *p,
@@ -170,11 +267,18 @@ static unsigned flit_errors(const struct mw_tp_result *r, const struct mw_tp_pro
     const struct mw_traffic *got = &r->layer.traffic;
     uint64_t fetches[MW_MAX_PORTS] = {0};
     unsigned found = load_errors(r, p, first);
+    struct mw_flit_error of_sums;
+    const unsigned sums = sum_errors(r, p, &of_sums);
+    if (sums && !found)
+        *first = of_sums;
+    found += sums;
     for (unsigned g = 0; g < p->gpus; g++)
         fetches[g] = r->loads.port[g].fetches;
     mw_tp_traffic(p, r->system, fetches, want);
     for (unsigned i = 1; i < MW_TP_PHASES; i++)
         mw_traffic_add(&want[0], &want[i]);
+    if (adds_up(r))
+        add_sums(r, p, &want[0]);
     for (unsigned g = 0; g < p->gpus; g++)
         for (unsigned d = 0; d < MW_DIRECTIONS; d++)
             for (unsigned c = 0; c <= MW_CLASSES; c++) {
@@ -337,6 +441,24 @@ static void json_loads(struct mw_json *j, const struct mw_tp_result *r,
     mw_json_end(j);
 }
 
+static void json_sums(struct mw_json *j, const struct mw_tp_result *r,
+                      const struct mw_tp_problem *p)
+{
+    const struct mw_port_sums sum = sums_of(r, p);
+    mw_json_object(j, "sums", true);
+    mw_json_uint(j, "reds", p->gpus * reds_of(p));
+    mw_json_uint(j, "taken", sum.reds);
+    mw_json_uint(j, "sums", sum.sums);
+    mw_json_uint(j, "parts", sum.parts);
+    mw_json_uint(j, "saved_flits", sum.saved_flits);
+    if (p->gpus > 2)
+        mw_json_double(j, "merge_rate", sum_rate(p, &sum));
+    else
+        mw_json_null(j, "merge_rate");
+    mw_json_uint(j, "most_entries", sum.most_entries);
+    mw_json_end(j);
+}
+
 static void json_system(struct mw_json *j, const struct mw_tp_result *r,
                         const struct mw_tp_problem *p)
 {
@@ -348,8 +470,10 @@ static void json_system(struct mw_json *j, const struct mw_tp_result *r,
     json_part(j, "engine", &s->engine);
     json_part(j, "banks", &s->banks);
     json_part(j, "limit", &s->limit);
-    if (merges(r))
+    if (merges(r, p))
         json_loads(j, r, p);
+    if (adds_up(r))
+        json_sums(j, r, p);
     if (r->layer.wrong)
         json_first(j, &r->first);
     if (r->layer.monitor)

@@ -156,6 +156,8 @@ static int run_systems(struct job *j)
         mw_report_stalls(j->out, j->summary, j->done);
     }
     for (unsigned i = 0; i < j->done; i++)
+        mw_tp_report_sums(j->out, &j->result[i], &j->p);
+    for (unsigned i = 0; i < j->done; i++)
         mw_tp_report_loads(j->out, &j->result[i], &j->p);
     mw_report_latency(j->out, NULL, j->summary, j->done);
     mw_report_model(j->out, j->summary, j->done);

@@ -20,6 +20,7 @@ struct mw_tp_result {
     struct mw_result run; ///< of one layer
     struct mw_layer_result layer;
     struct mw_load_counters loads; ///< by home
+    struct mw_sum_counters sums;
     struct mw_tp_mismatch first;
     struct mw_summary summary;
 };
@@ -43,8 +44,9 @@ int mw_tp_device_run(const struct mw_run_params *params, const struct mw_tp_prob
 void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p);
 void mw_tp_summarize(struct mw_tp_result *r, const struct mw_tp_problem *p, uint64_t base_cycles,
                      const char *over);
-/// Print how many loads the switch merged, for systems with merged loads.
+/// Print how many loads the switch merged, and how many reds it added up, for systems with these.
 void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw_tp_problem *p);
+void mw_tp_report_sums(FILE *out, const struct mw_tp_result *r, const struct mw_tp_problem *p);
 int mw_tp_report_differences(FILE *err, const struct mw_tp_result *r,
                              const struct mw_tp_problem *p);
 int mw_tp_report_json(struct mw_json *j, const struct mw_run_params *params,

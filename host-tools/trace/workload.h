@@ -32,6 +32,7 @@ enum {
     MW_BUILT_RESULTS = 4,  ///< credits of a downlink
     MW_BUILT_CACHE = 4096, ///< entries of an allocator's cache
     MW_BUILT_MERGES = 320, ///< entries of a port's table of loads
+    MW_BUILT_SUMS = 64,    ///< of its table of sums
     MW_BUILT_LOADS = 32,   ///< rows that a GPU may load at a time
     MW_BUILT_SYNCS = 8,    ///< tiles that it may have reported and not been granted
     // of a layer's registers, see mw_layer_set

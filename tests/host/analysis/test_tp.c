@@ -202,6 +202,15 @@ static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
     assert_flits(
         MW_TP_GEMM_AR, "cais-ordered",
         (const uint64_t[][MW_CLASSES]){{176 + 103, own, 0, others}, {0, others, 176 + 44, own}});
+    // barriers of eleven ranges, and SYNC apart from reports of rows; a red of each row and GPU
+    assert_flits(MW_TP_SUBLAYER, "cais",
+                 (const uint64_t[][MW_CLASSES]){{77 + 103 + 59, others + own, 0, 0},
+                                                {77, own + others, 59 + 44, 0}});
+    assert_flits(MW_TP_GEMM_RS, "cais",
+                 (const uint64_t[][MW_CLASSES]){{77, others, 0, 0}, {77, own, 0, 0}});
+    assert_flits(MW_TP_SUBLAYER, "cais-base",
+                 (const uint64_t[][MW_CLASSES]){{2 * 7 + 103, others + own, 0, 0},
+                                                {2 * 7, own + others, 44, 0}});
     p.tile = 5; // nine tiles, the last one smaller
     assert_flits_of(&p, "cais-ordered",
                     (const uint64_t[][MW_CLASSES]){{24 + 103, own, 0, 0}, {0, others, 24 + 44, 0}});
@@ -370,7 +379,8 @@ static void streams_have_the_times_of_the_parts(void **state)
             if (k % MW_STREAM_INSTRS >= stream->count || instr->op != MW_I_EXPERT_ROWS)
                 continue;
             // rows of all homes are counted one by one, or by their indices
-            const bool tiles = mw_tp_systems[i]->reduce == MW_TP_TILES;
+            const bool tiles =
+                mw_tp_systems[i]->reduce == MW_TP_TILES || mw_tp_systems[i]->reduce == MW_TP_SUMS;
             const bool landed = instr->flags == 3; // of rows in the order in which they come
             const unsigned part =
                 landed ? MW_TP_GEMM_2 : instr->a / (tiles ? mw_tp_own(&p) : p.o.rows);

@@ -105,7 +105,7 @@ static void loads_follow_the_offers(void **state)
                 assert_int_equal(s[k].instr[i - 1].op, MW_I_EXPERT_ROWS);
             } else if (in->op == MW_I_WAIT && in->imm == MW_EV_ROWS) {
                 rows = in->a;
-            } else if (in->op == MW_I_WAIT && in->imm == MW_EV_SW0) {
+            } else if (in->op == MW_I_WAIT && in->imm == MW_EV_SW2) {
                 waited = in->a;
             } else if (in->op == MW_I_FLAG) {
                 done++;
@@ -128,7 +128,7 @@ static unsigned lead(const struct mw_tp_problem *p)
     make(p, 0, s);
     for (unsigned i = 0; i < s[MW_TP_FIRST].count; i++) {
         const struct mw_instr *in = &s[MW_TP_FIRST].instr[i];
-        if (in->op == MW_I_WAIT && in->imm != MW_EV_SW0)
+        if (in->op == MW_I_WAIT && in->imm != MW_EV_SW2)
             sums = in->a;
         else if (in->op == MW_I_EXPERT_ROWS && in->flags == 7 && in->a + in->b - sums > most)
             most = in->a + in->b - sums;

@@ -146,17 +146,17 @@ static void takes_systems_of_workloads(void **state)
     struct mw_error err = {0};
     double weight[16];
     assert_string_equal(systems_of("{\"workload\": \"sublayer\"}"),
-                        "nvls,nvls-tile,chain,pull,t3,ring,tiles,cais-ordered");
+                        "nvls,nvls-tile,chain,pull,t3,ring,tiles,cais-ordered,cais,cais-base");
     assert_string_equal(grid.left_out, "");
     assert_string_equal(systems_of("{\"workload\": \"ag-gemm\", \"system\": \"all\"}"),
                         "nvls,chain,pull,ring,cais-ordered");
-    assert_string_equal(grid.left_out, "nvls-tile, t3, tiles");
+    assert_string_equal(grid.left_out, "nvls-tile, t3, tiles, cais, cais-base");
     assert_string_equal(systems_of("{\"workload\": [\"ag-gemm\", \"gemm-rs\"], \"gpus\": 2}"),
                         "nvls,chain,ring");
-    assert_string_equal(grid.left_out, "nvls-tile, pull, t3, tiles, cais-ordered");
+    assert_string_equal(grid.left_out, "nvls-tile, pull, t3, tiles, cais-ordered, cais, cais-base");
     assert_int_equal(mw_grid_check(&grid, weight, &err), 0);
     assert_string_equal(systems_of("{\"gpus\": [2, 16], \"workload\": \"sublayer\"}"),
-                        "nvls,nvls-tile,chain,pull,t3,tiles,cais-ordered");
+                        "nvls,nvls-tile,chain,pull,t3,tiles,cais-ordered,cais,cais-base");
     assert_string_equal(grid.left_out, "ring");
     assert_int_equal(mw_grid_check(&grid, weight, &err), 0);
     assert_string_equal(systems_of("{\"workload\": [\"moe\", \"sublayer\"]}"), "nvls");

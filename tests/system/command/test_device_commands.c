@@ -27,7 +27,8 @@ static void test_info(void **state)
     assert_out("flits            8 bytes");
     assert_out(
         "primitives       adder_bypass, target_list_cache, switch_reductions, "
-        "tile_reductions, merge_loads, row_types, gate_gradients, cached_handle, token_order, "
+        "tile_reductions, merge_loads, merge_reds, row_types, gate_gradients, cached_handle, "
+        "token_order, "
         "link_rate, delay, "
         "row_ranges, "
         "more_events, gathered, row_sparse, source_lists, packet_manager, "

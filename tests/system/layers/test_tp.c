@@ -200,6 +200,47 @@ static struct loads loads_with(const char *options)
     return loads_of(4, 8, words);
 }
 
+/// Sums of gemm-ar under cais, with right bits and flits: of all homes together, but for the
+/// entries.
+static struct mw_port_sums sums_with(const char *options)
+{
+    struct mw_port_sums sum = {0};
+    char words[300];
+    snprintf(words, sizeof words,
+             "--workload gemm-ar --gpus 4 --flit-bytes 8 --rows 48 --hidden 64 --tile 3 "
+             "--expert-cycles 20%s",
+             options);
+    workload_make(&workload, words);
+    const struct mw_tp_result r =
+        workload_pass(&workload, mw_tp_system_find("cais"), (struct mw_device_choice){0});
+    for (unsigned g = 0; g < workload.problem.gpus; g++) {
+        const struct mw_port_sums *c = &r.sums.port[g];
+        sum.reds += c->reds;
+        sum.sums += c->sums;
+        sum.parts += c->parts;
+        if (c->most_entries > sum.most_entries)
+            sum.most_entries = c->most_entries;
+    }
+    print_message("%s: %u sums of %u reds, %u parts, %u entries\n", options, sum.sums, sum.reds,
+                  sum.parts, sum.most_entries);
+    return sum;
+}
+
+/// Few entries, or a short time, let sums leave in parts, and without entries each red goes alone.
+static void reds_are_added_as_the_settings_say(void **state)
+{
+    (void)state;
+    enum { ROWS = 48, REDS = 3 * ROWS };
+    const struct mw_port_sums all = sums_with("");
+    const struct mw_port_sums few = sums_with(" --set sum_entries=1 --jitter 60 --start 300");
+    const struct mw_port_sums brief = sums_with(" --set sum_cycles=1 --jitter 60 --start 300");
+    const struct mw_port_sums none = sums_with(" --set sum_entries=0");
+    assert_true(all.reds == REDS && all.sums == ROWS && all.parts == 0);
+    assert_true(few.reds <= REDS && few.parts > 0 && few.most_entries == 1);
+    assert_true(brief.sums > ROWS && brief.parts > 0);
+    assert_true(none.reds == 0 && none.most_entries == 0);
+}
+
 /// A table in which no entry may be in use merges nothing, as if no GPU sent loads that may merge.
 static void loads_merge_as_the_options_say(void **state)
 {
@@ -409,6 +450,7 @@ int main(void)
         cmocka_unit_test(lacking_systems_are_left_out),
         cmocka_unit_test(shapes_are_scaled),
         cmocka_unit_test(loads_merge_as_the_options_say),
+        cmocka_unit_test(reds_are_added_as_the_settings_say),
         cmocka_unit_test(sync_merges_the_loads_of_late_gpus),
         cmocka_unit_test(kept_rows_answer_late_loads),
         cmocka_unit_test(parts_of_rows_merge),

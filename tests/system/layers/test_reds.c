@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// red.cais by streams of their own: sums in memory and their counts, what a FLAG finds there, reds
+// that fit no sum, and rows with the wrong number of contributions. A wrong red has an error by
+// name at the GPU that sent it, or at the home. Other GPUs go on, and so does the next layer.
+#include "host/support.h"
+
+#include "moeswitch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GPUS = 3, TOKENS = 8, WORDS = 64, ROW = 4 * WORDS, PACKETS = ROW / MW_PAYLOAD_MAX_BYTES };
+
+static struct mw_device *device;
+static struct mw_layout layout;
+static struct mw_layer_config config;
+static unsigned group[GPUS];
+static struct mw_multicast *groups[GPUS];
+
+static void set_up(void)
+{
+    struct mw_open_options o;
+    mw_open_defaults(&o);
+    o.gpus = GPUS;
+    o.flit_bytes = 16;
+    o.primitives = MW_PRIMITIVES_ALL;
+    assert_int_equal(mw_open(&o, &device), 0);
+    mw_layer_defaults(&config);
+    config.k = config.experts_per_gpu = 1;
+    config.tokens_per_gpu = TOKENS;
+    config.received_rows = config.rows_per_expert = GPUS * TOKENS;
+    config.row_bytes = ROW;
+    config.sum_entries = 64;
+    config.sum_gpus = GPUS - 1;
+    config.scratch_bytes = TOKENS * ROW;
+    assert_int_equal(mw_layout_make(device, &config, &layout), 0);
+    layout.st_lo = layout.yd_base; // and the rows behind it
+    for (unsigned g = 0; g < GPUS; g++) {
+        assert_int_equal(mw_multicast_create(device, layout.end, &groups[g]), 0);
+        assert_int_equal(mw_multicast_add_device(groups[g], g), 0);
+        assert_int_equal(mw_multicast_bind_addr(groups[g], 0), 0);
+        group[g] = (unsigned)mw_multicast_group(groups[g]);
+    }
+}
+
+static void tear_down(void)
+{
+    for (unsigned g = 0; g < GPUS; g++)
+        mw_multicast_destroy(groups[g]);
+    mw_close(device);
+}
+
+static uint64_t row(unsigned index)
+{
+    return layout.xd_base + (uint64_t)index * ROW;
+}
+
+/// Word i of GPU g's terms.
+static uint32_t term(unsigned g, unsigned i)
+{
+    return 1000 * g + i;
+}
+
+/// Terms lie at yd_base, and sums start with 0.
+static void load(void)
+{
+    for (unsigned g = 0; g < GPUS; g++) {
+        uint32_t terms[TOKENS * WORDS], zero[TOKENS * WORDS] = {0};
+        for (unsigned i = 0; i < TOKENS * WORDS; i++)
+            terms[i] = term(g, i % WORDS);
+        struct mw_transfer t[] = {{g, layout.yd_base, sizeof terms, terms},
+                                  {g, layout.xd_base, sizeof zero, zero}};
+        assert_int_equal(mw_mem_write(device, t, 2), 0);
+    }
+}
+
+/// GPU g adds `bytes` of its terms to those of row `index` of home 0, as u32.
+static void red(struct mw_stream *s, unsigned index, uint32_t bytes, unsigned redop)
+{
+    mw_stream_red_cais(s, group[0], layout.yd_base, bytes, row(index));
+    mw_stream_reduction(s, MW_DTYPE_U32, redop);
+}
+
+/// Run a layer of these streams; the status of the wait.
+static int run(struct mw_stream *s)
+{
+    const unsigned tokens[GPUS] = {0}, experts[GPUS] = {1, 1, 1};
+    const struct mw_wait_options w = {.size = sizeof w, .quiet_cycles = 20000, .step_cycles = 500};
+    for (unsigned g = 0; g < GPUS; g++)
+        assert_int_equal(mw_stream_end(&s[g]), 0);
+    assert_int_equal(mw_stream_load(device, &layout, s, 1), 0);
+    assert_int_equal(mw_layer_configure(device, &config, &layout, tokens, experts, 1), 0);
+    assert_int_equal(mw_launch(device), 0);
+    return mw_wait(device, &w, NULL);
+}
+
+/// Sums of home 0 are those of the terms of the GPUs in `mask`.
+static void assert_sum(unsigned index, unsigned mask)
+{
+    uint32_t got[WORDS];
+    struct mw_transfer t = {0, row(index), sizeof got, got};
+    assert_int_equal(mw_mem_read(device, &t, 1), 0);
+    for (unsigned i = 0; i < WORDS; i++) {
+        uint32_t want = 0;
+        for (unsigned g = 0; g < GPUS; g++)
+            want += mask >> g & 1 ? term(g, i) : 0;
+        if (got[i] != want)
+            fail_msg("row %u, word %u: %u, not %u", index, i, got[i], want);
+    }
+}
+
+/// Only this GPU has errors, and its first is that one. MW_HWERR_NONE: nobody has.
+static void assert_error(unsigned gpu, unsigned code)
+{
+    struct mw_counters *k = malloc(sizeof *k);
+    assert_non_null(k);
+    assert_int_equal(mw_counters_read(device, k), 0);
+    for (unsigned g = 0; g < GPUS; g++)
+        if (k->gpu[g].first_error != (g == gpu ? code : MW_HWERR_NONE))
+            fail_msg("GPU %u: error %u, not %u", g, k->gpu[g].first_error,
+                     g == gpu ? code : MW_HWERR_NONE);
+    free(k);
+}
+
+static void start(struct mw_stream *s)
+{
+    load();
+    for (unsigned g = 0; g < GPUS; g++)
+        mw_stream_init(&s[g]);
+}
+
+static struct mw_port_sums sums(void)
+{
+    struct mw_sum_counters k;
+    assert_int_equal(mw_sum_counters_read(device, &k), 0);
+    return k.port[0];
+}
+
+/// One row of both other GPUs: two packets leave the switch, and the home counts the row.
+static void both_are_added(void)
+{
+    struct mw_stream s[GPUS];
+    start(s);
+    for (unsigned g = 1; g < GPUS; g++)
+        red(&s[g], 0, ROW, MW_REDOP_ADD);
+    mw_stream_wait(&s[0], MW_EV_TOKENS, 1);
+    assert_int_equal(run(s), 0);
+    assert_error(0, MW_HWERR_NONE);
+    assert_sum(0, 6);
+    const struct mw_port_sums k = sums();
+    assert_true(k.reds == 2 * PACKETS && k.sums == PACKETS && k.parts == 0);
+    assert_true(k.saved_flits == PACKETS * (1 + MW_PAYLOAD_MAX_BYTES / 16));
+}
+
+static void sums_and_counts(void **state)
+{
+    (void)state;
+    set_up();
+    both_are_added();
+    // rows are counted in order, whatever comes first, and from the first one on
+    struct mw_stream s[GPUS];
+    start(s);
+    config.sum_first = 2;
+    for (unsigned g = 1; g < GPUS; g++)
+        for (unsigned i = TOKENS; i-- > 2;)
+            red(&s[g], i, ROW, MW_REDOP_ADD);
+    mw_stream_wait(&s[0], MW_EV_TOKENS, TOKENS - 2);
+    assert_int_equal(run(s), 0);
+    assert_error(0, MW_HWERR_NONE);
+    for (unsigned i = 0; i < TOKENS; i++)
+        assert_sum(i, i < 2 ? 0 : 6);
+    config.sum_first = 0;
+    tear_down();
+}
+
+/// A FLAG finds its source's contributions in memory, however long sums may wait for others. Those
+/// that stay behind in the switch leave it after their time, and the home counts what comes.
+static void flags_and_times(void **state)
+{
+    (void)state;
+    struct mw_stream s[GPUS];
+    set_up();
+    config.sum_cycles = UINT16_MAX;
+    start(s);
+    red(&s[1], 0, ROW, MW_REDOP_ADD);
+    mw_stream_flag(&s[1], MW_EV_SW0, false);
+    mw_stream_wait(&s[0], MW_EV_SW0, 1);
+    mw_stream_multimem_st(&s[0], group[0], row(0), ROW, row(1));
+    mw_stream_flag(&s[0], MW_EV_SW1, false); // and only then the other GPU adds its own
+    mw_stream_wait(&s[2], MW_EV_SW1, 1);
+    red(&s[2], 0, ROW, MW_REDOP_ADD);
+    mw_stream_fence(&s[2]);
+    mw_stream_wait(&s[0], MW_EV_TOKENS, 1);
+    assert_int_equal(run(s), 0);
+    assert_error(0, MW_HWERR_NONE);
+    assert_sum(0, 6);
+    assert_sum(1, 2);
+    assert_true(sums().sums == 2 * PACKETS && sums().parts == 2 * PACKETS);
+
+    config.sum_cycles = 100;
+    start(s);
+    red(&s[1], 0, ROW, MW_REDOP_ADD);
+    mw_stream_delay(&s[2], 1000);
+    red(&s[2], 0, ROW, MW_REDOP_ADD);
+    mw_stream_wait(&s[0], MW_EV_TOKENS, 1);
+    assert_int_equal(run(s), 0);
+    assert_error(0, MW_HWERR_NONE);
+    assert_sum(0, 6);
+    assert_int_equal(sums().parts, 2 * PACKETS);
+    config.sum_cycles = 1024;
+    tear_down();
+}
+
+/// The second red of row 0 comes when the first is in the table.
+static void misfits(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned gpu; // that sends it
+        uint32_t bytes;
+        unsigned redop, code;
+    } cases[] = {{1, ROW, MW_REDOP_ADD, MW_HWERR_COUNT},
+                 {2, MW_PAYLOAD_MAX_BYTES / 2, MW_REDOP_ADD, MW_HWERR_LENGTH},
+                 {2, ROW, MW_REDOP_MAX, MW_HWERR_REDUCTION}};
+    set_up();
+    config.sum_cycles = 5000;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mw_stream s[GPUS];
+        start(s);
+        red(&s[1], 0, ROW, MW_REDOP_ADD);
+        mw_stream_delay(&s[cases[i].gpu], 600);
+        red(&s[cases[i].gpu], 0, cases[i].bytes, cases[i].redop);
+        // rows of others do not wait for it
+        for (unsigned g = 1; g < GPUS; g++)
+            red(&s[g], 1, ROW, MW_REDOP_ADD);
+        assert_int_equal(run(s), MW_ERR_DEVICE); // nobody waits for row 0, which stays open
+        assert_error(cases[i].gpu, cases[i].code);
+        assert_sum(0, 2);
+        assert_sum(1, 6);
+        both_are_added();
+    }
+    tear_down();
+}
+
+/// Rows with too many contributions, and reds of rows that are not counted.
+static void counts_at_home(void **state)
+{
+    (void)state;
+    struct mw_stream s[GPUS];
+    set_up();
+    config.sum_gpus = 1;
+    start(s);
+    for (unsigned g = 1; g < GPUS; g++)
+        red(&s[g], 0, ROW, MW_REDOP_ADD);
+    mw_stream_wait(&s[0], MW_EV_TOKENS, 1);
+    assert_int_equal(run(s), MW_ERR_DEVICE);
+    assert_error(0, MW_HWERR_COUNT);
+    assert_sum(0, 6);
+    config.sum_gpus = GPUS - 1;
+
+    start(s);
+    config.sum_first = 1;
+    for (unsigned g = 1; g < GPUS; g++) {
+        red(&s[g], 0, ROW, MW_REDOP_ADD);
+        red(&s[g], 1, ROW, MW_REDOP_ADD);
+    }
+    mw_stream_wait(&s[0], MW_EV_TOKENS, 1);
+    assert_int_equal(run(s), MW_ERR_DEVICE);
+    assert_error(0, MW_HWERR_BOUNDS);
+    assert_sum(0, 0);
+    assert_sum(1, 6);
+    config.sum_first = 0;
+    both_are_added();
+    tear_down();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_and_counts),
+        cmocka_unit_test(flags_and_times),
+        cmocka_unit_test(misfits),
+        cmocka_unit_test(counts_at_home),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
