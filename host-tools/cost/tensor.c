@@ -96,6 +96,8 @@ unsigned mw_tensor_system(enum mw_tp_kind kind, unsigned system)
     const struct mw_tp_system *s = mw_tp_systems[system];
     if (!mw_tp_unfit(&p, s))
         return system;
+    if (s->reduce == MW_TP_SUMS)
+        return index_of("cais-ordered");
     if (s->reduce == MW_TP_PUSH)
         return index_of("pull");
     return index_of(s->gather == MW_TP_MERGED ? "tiles" : "chain");

@@ -24,6 +24,8 @@ enum {
     REDUCE_CYCLES = 15,  ///< of a reduction, besides its flits and the links that it crosses
     FLAG_SELF = 1,       ///< flags of `flag`: this GPU alone counts
     FLAG_HOMES = 4,      ///< of `expert.rows`: rows of all homes
+    RED_HOMES = 1,       ///< of `multimem.red`: the same
+    TERMS_CYCLES = 60,   ///< of own terms of sums, besides their flits and rows
     LOAD_CYCLES = 29,    ///< of loads, besides their flits and the links that they cross
     CREDIT_CYCLES = 35,  ///< of a partial sum's credit, besides the two links that it crosses
     PART_PACKETS = 4,    ///< of partial sums to one home that have credits (PartPkts)
@@ -42,11 +44,13 @@ enum { OWN, OTHER, ALL };
 #define STORE_RATE 1.1
 /// Cycles of a flit where a GPU adds rows to its own.
 #define OWN_SUM_RATE 1.75
+/// Speed at which a GPU copies its own terms of sums while it sends others. Measured with 4 GPUs.
+#define TERMS_BESIDE 0.5
 /// Cycles that a reduction's first rows lose with each member, until members differ in the home
 /// that they send rows to. They grow as the root of the rows. Measured with 3 to 8 GPUs.
 #define SPREAD_CYCLES 7.0
 
-enum unit { COMBINE, SEND, PUSH, SUMS, LOADS, UNITS };
+enum unit { COMBINE, SEND, PUSH, SUMS, LOADS, TERMS, UNITS };
 enum { MOST_POSTS = 256, MOST_FLAGS = 4 };
 
 /// Rows that move.
@@ -59,7 +63,7 @@ struct transfer {
     double tail;           ///< cycles from the last flit to the end
     double least;          ///< time before which it does not end
     unsigned stream;       ///< that waits for the end; MW_STREAMS: none
-    unsigned event, count; ///< counted at the end if none waits
+    unsigned event, count; ///< counted when the rows are there
     unsigned flags;        ///< that follow it to the others
     unsigned flag[MOST_FLAGS];
 };
@@ -100,6 +104,12 @@ struct machine {
         unsigned event, count;
     } post[MOST_POSTS];
 };
+
+/// The switch adds up rows that GPUs send to their home.
+static bool adds_up(const struct machine *m)
+{
+    return m->system->reduce == MW_TP_SUMS;
+}
 
 /// Count an event later.
 static void put_post(struct machine *m, double time, unsigned event, unsigned count)
@@ -158,6 +168,8 @@ static void speeds(const struct machine *m, double speed[UNITS])
     for (unsigned u = 0; u < UNITS; u++)
         if (m->moving[u].turns && turns > 1)
             speed[u] = fmin(speed[u], 1.0 / turns);
+    if (m->moving[PUSH].busy)
+        speed[TERMS] = TERMS_BESIDE;
 }
 
 static void end_transfer(struct machine *m, enum unit unit)
@@ -169,11 +181,11 @@ static void end_transfer(struct machine *m, enum unit unit)
         m->landed_by = fmax(m->landed_by, end + 2 * m->hop);
     for (unsigned i = 0; i < t->flags; i++)
         put_post(m, end + 2 * m->hop, t->flag[i], m->p->gpus - 1);
+    if (t->count)
+        put_post(m, end + (unit == PUSH ? 2 * m->hop : 0), t->event, t->count);
     if (t->stream < MW_STREAMS) {
         m->unit_free[unit] = end;
         m->ready[t->stream] = end + ISSUE_CYCLES;
-    } else if (t->count) {
-        put_post(m, end, t->event, t->count);
     }
 }
 
@@ -207,6 +219,12 @@ static double reduce_rate(const struct machine *m)
     return fmax(1, credit_rate(m) / (m->p->gpus - 1));
 }
 
+/// Flits of so many rows, without headers.
+static double payload(const struct machine *m, double rows)
+{
+    return rows * mw_tp_row_bytes(m->p) / m->p->flit_bytes;
+}
+
 static void put_range(struct machine *m, enum unit unit, struct range range)
 {
     struct queue *q = &m->queues[unit];
@@ -225,7 +243,7 @@ static struct transfer transfer_of(const struct machine *m, enum unit unit, stru
     const double added = sums && !m->bypass ? own * m->p->gpus : own;
     return (struct transfer){
         .busy = true,
-        .adder = sums ? added * mw_tp_row_bytes(m->p) / m->p->flit_bytes : 0,
+        .adder = sums ? payload(m, added) : 0,
         .up = sums ? many : few,
         .down = sums ? few : many,
         .rate = sums ? reduce_rate(m) : 1,
@@ -251,13 +269,22 @@ static void start_ranges(struct machine *m)
 
 static enum unit unit_of(const struct mw_instr *in)
 {
-    return in->op == MW_I_MULTIMEM_LD_REDUCE ? COMBINE : in->op == MW_I_MULTIMEM_RED ? PUSH : SEND;
+    return in->op == MW_I_MULTIMEM_LD_REDUCE ? COMBINE
+           : in->op == MW_I_MULTIMEM_RED     ? PUSH
+           : in->op == MW_I_SUM              ? TERMS
+                                             : SEND;
 }
 
 static bool is_copy(const struct mw_instr *in)
 {
     return in->op == MW_I_MULTIMEM_LD_REDUCE || in->op == MW_I_MULTIMEM_RED ||
-           in->op == MW_I_MULTIMEM_ST || in->op == MW_I_ST_LINEAR;
+           in->op == MW_I_MULTIMEM_ST || in->op == MW_I_ST_LINEAR || in->op == MW_I_SUM;
+}
+
+/// Rows of every other home, each to its own.
+static bool to_homes(const struct mw_instr *in)
+{
+    return in->op == MW_I_MULTIMEM_RED && in->flags & RED_HOMES;
 }
 
 /// What a copy to others moves on this GPU's link, by itself and for the others.
@@ -283,7 +310,20 @@ static struct transfer copy_of(const struct machine *m, const struct mw_instr *i
         t.rate = SUM_RATE;
         t.turns = true;
     }
+    if (to_homes(in)) { // the home's port gets all of them, a flit per cycle, and then adds them up
+        t.up = t.down = flits * others;
+        t.rate = 1;
+        t.event = MW_EV_TOKENS;
+        t.count = (unsigned)rows;
+    }
     return t;
+}
+
+/// Own terms of sums: a flit of their payload per cycle, and a cycle for each row.
+static struct transfer terms_of(const struct machine *m, unsigned rows)
+{
+    return (struct transfer){
+        .busy = true, .left = 1, .adder = payload(m, rows) + rows, .tail = TERMS_CYCLES};
 }
 
 /// False: the unit moves other rows. Copies inside this GPU take no link.
@@ -293,12 +333,12 @@ static bool start_copy(struct machine *m, unsigned stream, const struct mw_instr
     struct transfer *t = &m->moving[unit];
     if (t->busy || m->unit_free[unit] > m->now)
         return false;
-    if (in->imm == OWN) {
+    if (unit != TERMS && in->imm == OWN) {
         const double rate = unit == PUSH ? OWN_SUM_RATE : 1;
         m->ready[stream] = m->now + rate * in->b / m->p->flit_bytes + ISSUE_CYCLES;
         return true;
     }
-    *t = copy_of(m, in);
+    *t = unit == TERMS ? terms_of(m, in->b) : copy_of(m, in);
     // a multicast that the switch holds is done for its GPU when it has left
     if (in->op == MW_I_MULTIMEM_ST && in->imm == ALL && t->own <= m->buffered) {
         t->stream = MW_STREAMS;
@@ -310,20 +350,21 @@ static bool start_copy(struct machine *m, unsigned stream, const struct mw_instr
     return true;
 }
 
-static bool by_tiles(const struct machine *m)
+/// Rows have numbers by home: GEMMs name their rows at every home.
+static bool by_homes(const struct machine *m)
 {
-    return m->system->reduce == MW_TP_TILES;
+    return m->system->reduce == MW_TP_TILES || adds_up(m);
 }
 
-/// Part of an instruction of the engine. Gathered rows of part i are rows from i * rows on. With
-/// tile reductions LN may also be in the stream of GEMM-1, whose rows are those of all homes.
+/// Part of an instruction of the engine. Gathered rows of part i are rows from i * rows on. By
+/// homes LN may also be in the stream of GEMM-1, whose rows are those of all homes.
 static enum mw_tp_part part_of(const struct machine *m, unsigned stream, const struct mw_instr *in)
 {
     if (stream == MW_TP_FIRST)
-        return by_tiles(m) && !(in->flags & FLAG_HOMES) ? MW_TP_LN : MW_TP_GEMM_1;
+        return by_homes(m) && !(in->flags & FLAG_HOMES) ? MW_TP_LN : MW_TP_GEMM_1;
     if (stream == MW_TP_SECOND)
         return MW_TP_GEMM_2;
-    return by_tiles(m) ? MW_TP_LN : (enum mw_tp_part)(in->a / m->p->o.rows);
+    return by_homes(m) ? MW_TP_LN : (enum mw_tp_part)(in->a / m->p->o.rows);
 }
 
 /// Rows that come by merged loads are started as they come.
@@ -336,7 +377,7 @@ static void start_engine(struct machine *m, unsigned stream)
 {
     const struct mw_instr *in = &m->streams[stream].instr[m->next[stream]];
     const enum mw_tp_part part = part_of(m, stream, in);
-    const bool homes = by_tiles(m) && part != MW_TP_LN && !comes_landed(m, stream);
+    const bool homes = by_homes(m) && part != MW_TP_LN && !comes_landed(m, stream);
     const unsigned rows = homes ? in->b * m->p->gpus : in->b;
     const double row_cycles = fmax(m->p->cycles[part], mw_tp_least_cycles(m->p));
     const double tile = row_cycles * m->p->tile;
@@ -345,7 +386,7 @@ static void start_engine(struct machine *m, unsigned stream)
     m->engine_end = m->now + ENGINE_CYCLES + (double)mw_div_up(rows, m->p->tile) * tile;
     if (comes_landed(m, stream))
         m->landed += rows;
-    if (homes && part == MW_TP_GEMM_1)
+    if (homes && part == MW_TP_GEMM_1 && !adds_up(m))
         put_range(m, SUMS,
                   (struct range){.from = m->now + ENGINE_CYCLES + tile + 2 * m->hop,
                                  .until = m->engine_end + 2 * m->hop + m->row,
@@ -398,8 +439,10 @@ static bool control(struct machine *m, unsigned stream, const struct mw_instr *i
         put_post(m, arrival, in->imm, m->p->gpus - 1);
     else if (in->op == MW_I_FENCE)
         m->ready[stream] = arrival + 2 * m->hop;
-    else if (in->op == MW_I_SYNC)
+    else if (in->op == MW_I_SYNC && !m->system->unsynced)
         put_range(m, LOADS, (struct range){.from = arrival, .rows = in->b});
+    else if (in->op == MW_I_LD_CAIS && m->system->unsynced)
+        put_range(m, LOADS, (struct range){.from = m->now, .rows = in->b});
     return true;
 }
 

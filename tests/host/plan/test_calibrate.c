@@ -284,11 +284,12 @@ static void workloads_of_any_size(void **state)
                                   .flit_bytes = 16,
                                   .link_latency = 781};
     struct mw_calibration c = {0};
-    unsigned chain = 0, pull = 0;
+    unsigned chain = 0, pull = 0, ordered = 0;
     for (unsigned i = 0; i < MW_TP_SYSTEMS; i++) {
         const char *name = mw_fit_system(MW_FIT_TENSOR, i);
         chain = strcmp(name, "chain") == 0 ? i : chain;
         pull = strcmp(name, "pull") == 0 ? i : pull;
+        ordered = strcmp(name, "cais-ordered") == 0 ? i : ordered;
     }
     for (unsigned i = 0; i < MW_TP_SYSTEMS; i++) {
         const unsigned as = mw_tensor_system(MW_TP_AG_GEMM, i);
@@ -296,6 +297,7 @@ static void workloads_of_any_size(void **state)
         const bool other = strcmp(name, "t3") == 0          ? as == pull
                            : strcmp(name, "tiles") == 0     ? as == chain
                            : strcmp(name, "nvls-tile") == 0 ? as == chain
+                           : strncmp(name, "cais", 4) == 0  ? as == ordered
                                                             : as == i;
         assert_true(other);
         assert_int_equal(mw_tensor_system(MW_TP_SUBLAYER, i), i);

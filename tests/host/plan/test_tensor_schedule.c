@@ -36,6 +36,20 @@ static void phases_by_hand(void **state)
     const struct mw_tp_problem p = problem(MW_TP_GEMM_RS, 8, 64);
     const double sum = 64 * 32 + 7 * 8 * 72 + 8;
     assert_true(between(cycles_of("nvls", &p, 1), sum, sum + 400));
+    // own terms: 8 rows of 64 flits, and a cycle for each
+    const double terms = 64 * 32 + 8 * (64 + 1) + 7 * 8 * 72;
+    assert_true(between(cycles_of("cais-base", &p, 1), terms, terms + 400));
+}
+
+/// A home's port gets every row that others add, though one sum of them leaves it, and every row
+/// that its GPU loads.
+static void ports_add_up_what_comes(void **state)
+{
+    (void)state;
+    const struct mw_tp_problem p = problem(MW_TP_GEMM_AR, 8, 320);
+    const double rows = 2 * 7 * 40 * 72;
+    assert_true(between(cycles_of("cais", &p, 1), rows, 1.1 * rows));
+    assert_true(cycles_of("cais-base", &p, 1) > rows + 320 * 32);
 }
 
 /// Links that packets cross one after the other, and the last credit's: with one row of each GPU
@@ -43,7 +57,7 @@ static void phases_by_hand(void **state)
 static void crossings_by_hand(void **state)
 {
     (void)state;
-    enum { SUM = 4, MULTICAST = 2, LOAD = 6, BARRIER = 2, CREDIT = 1 };
+    enum { SUM = 4, MULTICAST = 2, LOAD = 6, ADD = 2, BARRIER = 2, CREDIT = 1 };
     static const struct {
         const char *system;
         enum mw_tp_kind kind;
@@ -57,6 +71,10 @@ static void crossings_by_hand(void **state)
         {"cais-ordered", MW_TP_AG_GEMM, LOAD + CREDIT},
         {"cais-ordered", MW_TP_GEMM_AR, SUM + LOAD + CREDIT},
         {"cais-ordered", MW_TP_SUBLAYER, SUM + LOAD + CREDIT},
+        {"cais", MW_TP_GEMM_RS, BARRIER + ADD + CREDIT},
+        {"cais", MW_TP_GEMM_AR, BARRIER + ADD + LOAD + CREDIT},
+        {"cais", MW_TP_SUBLAYER, BARRIER + ADD + LOAD + CREDIT},
+        {"cais-base", MW_TP_GEMM_AR, BARRIER + ADD + BARRIER + LOAD - 2 + CREDIT}, // 2: SYNC
     };
     for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
         const struct mw_tp_problem p = problem(of[i].kind, 8, 8);
@@ -110,9 +128,9 @@ static void sizes_have_no_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_by_hand),      cmocka_unit_test(crossings_by_hand),
-        cmocka_unit_test(tiles_are_whole),     cmocka_unit_test(bounds_hold),
-        cmocka_unit_test(sizes_have_no_limit),
+        cmocka_unit_test(phases_by_hand),    cmocka_unit_test(ports_add_up_what_comes),
+        cmocka_unit_test(crossings_by_hand), cmocka_unit_test(tiles_are_whole),
+        cmocka_unit_test(bounds_hold),       cmocka_unit_test(sizes_have_no_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
