@@ -90,8 +90,8 @@ package bundle_pkg;
         logic [8:0] load_entries;  // of the tables of loads, as many may be in use
         logic load_keep;  // answers are kept
         logic [2:0] load_parts;  // log2 of the parts of a row that are loaded one by one
-        logic [8:0] sum_entries;  // of the tables of sums, as many may be in use; 0: none is made
-        logic [15:0] sum_cycles;  // after which a sum leaves
+        logic [8:0] sum_entries;  // usable entries of each table of sums, 0: no sum is made
+        logic [15:0] sum_cycles;  // cycles without a change after which a sum leaves
         logic [14:0] row_bytes;  // them, and of the tokens of a GPU
         logic [3:0] row_shift;
         logic [3:0] token_shift;
@@ -174,11 +174,11 @@ package bundle_pkg;
         packet_pkg::port_t           src;    // who stored them, with SourceLists
     } slot_bytes_t;
 
-    // A red that is in memory, or a sum of some: it brings adds contributions to an own row.
+    // A merged red, or a sum, that is in memory: it adds contributions to an own row.
     typedef struct packed {
         logic                        valid;
         logic [node_pkg::TokenW-1:0] row;    // its index
-        logic [7:0]                  adds;
+        logic [7:0]                  adds;   // their number
     } added_t;
 
     // A finished row of a token of any GPU. back: it returns from this row of local expert le to

@@ -159,7 +159,8 @@
 //   load_entries, load_keep  usable entries of each table of loads; ports keep answers
 //   load_parts               log2 of the parts of a row that are loaded one by one
 //   load_bytes, load_shift   bytes of a load, and log2 of its stride
-//   sum_entries, sum_cycles  usable entries of each table of sums; after so many cycles they leave
+//   sum_entries, sum_cycles  usable entries of each table of sums; cycles without a change after
+//                            which a sum leaves
 //   row_bytes, row_shift     the same of a row; token_shift: log2 of a GPU's tokens
 //   turn                     the port that may open a row in this cycle
 //   store_, part_limit       limits of credits; window_limit: of the look-ahead window; 0: none
@@ -190,6 +191,7 @@
 //   bad     an error: the packet stores nothing, and len is the code
 //   src, stage  of a red, src and the upper bit of stage are its red_t
 //   cnt     targets, 1 for a packet without any
+//   adds    of a merged red or a sum, its number of contributions; else 0
 //   beyond  bits above the address are set
 //   row     with source_lists: the row that its source has chosen in its list
 `define MW_ARRIVED(Cfg) struct packed { \
@@ -212,7 +214,7 @@
     logic [packet_pkg::RowBits-1:0] row;}
 
 // A write of a flit by a worker of rx_store. red: it is combined with the memory's contents, with
-// this type and operator.
+// this type and operator. adds: with the last flit of a packet, its contributions to own row `row`.
 `define MW_STORE(Cfg) struct packed { \
     logic valid; logic red; red_pkg::red_t kind; logic [Cfg.AddrW-1:0] addr; \
     logic [Cfg.FlitBytes-1:0] be; logic [Cfg.GpuW:0] adds; logic [Cfg.TokensLog2-1:0] row;}
@@ -253,7 +255,7 @@
 //   crowded        no row that concerns it may be opened, see grant_queue
 //   lane_index     index that its ready strobe names
 //   lane_load, lane_merge  that lane is of an LD, and may be merged
-//   load_code      the error of its load_bad strobe
+//   load_code, sum_code  the error of its load_bad strobe, of its sum_bad strobe
 //   opened_index   index that its opened strobe names
 `define MW_NOTIFIED(Cfg) struct packed { \
     logic mark; logic old; logic fell; logic crowded; logic [Cfg.LoadIndexW-1:0] lane_index; \
@@ -272,7 +274,7 @@
 //   part_full             a queue of partials is full
 //   lane_take             the lane was taken
 //   lane_bad, load_bad    a lane of a READY, or of an LD, was wrong
-//   sum_bad               its red fits no sum of its address
+//   sum_bad               its merged red does not fit the sum of its address
 `define MW_STROBES(Cfg) struct packed { \
     logic [Cfg.Others-1:0] wr; logic [Cfg.Others-1:0] desc; logic [Cfg.Others-1:0] push; \
     logic [Cfg.Others-1:0] come; \

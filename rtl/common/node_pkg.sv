@@ -107,9 +107,9 @@ package node_pkg;
                                               // one, 0: rows are loaded whole
         logic [5:0]       load_expert;        // own expert that computes them
         logic [35:0]      load_base;          // own ones, by index
-        logic [14:0]      red_first;          // index of the first row to which others add
-        logic [15:0]      red_count;          // contributions that complete such a row, 0: none
-                                              // is counted
+        logic [14:0]      red_first;          // index of the first own row whose reds are counted
+        logic [15:0]      red_count;          // contributions that complete such a row, 0: no
+                                              // row is counted
         logic             row_returns;        // they return singly to slots at home, where their
                                               // bytes are counted
         logic             source_lists;       // of st.rowsp a list per {expert, source}, in which

@@ -297,7 +297,7 @@ module hub #(
 
     // ---- own rows to which reds add ----
     bundle_pkg::error_t added_err;
-    logic row_added;  // the next one is complete
+    logic row_added;  // the next row in the order of indices is complete
 
     if (Cfg.SumEntries != 0) begin : gen_reds
         red_tracker #(

@@ -496,7 +496,7 @@ module switch_port #(
     logic [Cfg.Others-1:0] load_lanes, load_take;  // rows of this port's GPU that others load
     logic load_err;  // a load of this port's GPU was wrong
     error_pkg::err_e load_err_code;
-    logic red_err;  // a red of this port's GPU was
+    logic red_err;  // a red of this port's GPU was wrong
     error_pkg::err_e red_err_code;
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
@@ -870,7 +870,7 @@ module switch_port #(
             backs_o.sum_bad <= rst_ni ? by_distance(sums_bad, port_i) : '0;
             sum_code <= sums_code;
         end
-        // in a layer without sums nothing takes longer
+        // in a layer without sums no flit passes the table
         assign sums = common_i.sum_entries != '0;
         assign dn_o = sums ? sums_dn : egress_dn;
         assign dn_starts = sums ? sums_start : egress_dn.valid;

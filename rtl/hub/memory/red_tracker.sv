@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counts the contributions that reds bring to own rows, and reports complete rows in order.
+// Counts the contributions of merged reds to own rows, and reports complete rows in order.
 //
-// Function: A row with red_count contributions is complete. done_o is a pulse for each complete
-// row, in the order of their indices from red_first on, whatever order they are completed in.
-// Counts of another epoch are 0. sweep_i clears those of 2^token_shift rows, one per cycle. It
-// comes before the first layer, and when the epoch wraps or the sizes change. Nothing may come
-// while sweep_busy_o. With red_count 0 nothing comes.
-// Order: Rows by index. done_o comes after the last contribution is in memory.
-// Back-pressure: One report in two cycles (added_ready_o), which falls only after a report.
-// Latency: A row is reported 3 cycles after its last contribution, if the rows before it are. Rows
-// that were complete before follow, one in two cycles without reports.
-// Errors: COUNT for contributions beyond red_count. The row is complete once.
+// Function: added_i adds contributions to the count of a row. A row with red_count contributions is
+// complete. done_o is one pulse for each complete row, in the order of their indices from red_first
+// on. Rows may be completed in any order. Counts of another epoch are 0. sweep_i clears the counts
+// of 2^token_shift rows, one per cycle. It comes before the first layer, and when the epoch wraps
+// or the sizes change. added_i is not valid while sweep_busy_o, nor with red_count 0.
+// Order: Rows by index. done_o follows the write of the last contribution to memory.
+// Back-pressure: added_ready_o falls for one cycle after each added_i, for no other reason.
+// Latency: A row is reported 3 cycles after its last contribution, if all rows before it have been
+// reported and no added_i follows. Rows that were complete before follow, one in two cycles without
+// added_i.
+// Errors: COUNT: a row has more than red_count contributions. The row is complete once.
 `default_nettype none
 
 module red_tracker #(
@@ -48,18 +49,18 @@ module red_tracker #(
     end
     assign sweep_busy_o = sweep_q;
 
-    // ---- a report, or a look at the first row that is not complete ----
+    // ---- read of a row to which added_i adds, or of the head: the first row not reported ----
     logic take, take_q, look, look_q, changed_q, over, whole;
     logic [7:0] adds_q;
     index_t index_q;
-    logic [Cfg.TokensLog2:0] head_q;  // from 2^TokensLog2 on: all are
+    logic [Cfg.TokensLog2:0] head_q;  // 2^TokensLog2: all rows are reported
     word_t word;
     logic [15:0] count;
     logic [16:0] sum;
 
     assign added_ready_o = !take_q;
     assign take = added_i.valid && added_ready_o;
-    // a row is read when nothing is written
+    // the head is read when nothing is added
     assign look = changed_q && !take && !take_q && !look_q && !head_q[Cfg.TokensLog2];
 
     table_ram #(
@@ -88,7 +89,7 @@ module red_tracker #(
         end else begin
             take_q <= take;
             look_q <= look;
-            // the head is looked at again after every change, until it is not complete
+            // after a change the head is read until it is not complete
             if (take_q) changed_q <= 1'b1;
             else if (look_q) changed_q <= whole;
             if (whole) head_q <= head_q + 1'b1;

@@ -5,11 +5,12 @@
 // Function: Flits of a write worker pass through. For a flit of a red, the module reads memory,
 // reduces the contents with the flit, and writes the result with the flit's byte enables. Every
 // step rounds elements of 8 and 16 bits, because memory holds no wider ones.
-// Contributions of a packet are reported (added_o) when its last flit is written.
+// added_o reports the contributions of a packet in the cycle in which its last flit is written.
 // Order: Flits of reds change memory atomically, in the order of arrival: a flit is not read while
 // an earlier one with the same address is inside. Other flits may overtake flits of reds.
 // Back-pressure: in_ready_o. The read port waits for rd_ready_i. Its answers come in order at any
-// later time, and have room. The write port waits for wr_ready_i.
+// later time, and have room. The write port waits for wr_ready_i, and the last flit of a packet
+// with contributions also for added_ready_i.
 // Latency: A flit waits for an earlier flit with its address, which takes a read and a write of
 // memory and fp_pkg::FpAddLatency + 4 cycles of the lane. With different addresses, the rate is one
 // flit per cycle while memory answers within Depth - 10 cycles.

@@ -259,8 +259,7 @@ module send_build #(
     endfunction
 
     logic multi, red, opens;
-    logic [15:0] group;  // where a red goes to each home in turn, the first one's number
-                         // and the home
+    logic [15:0] group;  // static group; of multimem.red with flags 1, imm plus the home
     opcode_e op;
     logic [47:0] addr;
     logic [7:0] len;

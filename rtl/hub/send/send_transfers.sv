@@ -8,18 +8,19 @@
 // at the token tracker before its first transfer, and only while fewer than cfg.in_flight armed
 // tokens wait for tok_done_i. multimem.st with flags 1 copies rows that lie 2^row_shift bytes
 // apart, a transfer for each, with 2 routing entries. Its own address counts from xs_base or
-// rt_base. multimem.red with flags 1 (with SumEntries) copies such rows of each other home in turn.
+// rt_base. multimem.red with flags 1 (with SumEntries) sends such rows to each other home in turn.
 // Row i of home q lies at own address + (i << row_shift) + (q << (token_shift + row_shift)), and
 // goes to static group imm + q.
 // Order: Tokens in the order of send_list. Of a token first its row, then its gate weights unless
 // flags.0. st.rowsp sends both for each remote target in the order of its list, then for its own
-// targets together. st sends to GPUs p + 1, p + 2, ... modulo N, and to p last. So does
-// multimem.red with flags 1, but for p.
+// targets together. st sends to GPUs p + 1, p + 2, ... modulo N, and to p last. multimem.red with
+// flags 1 sends row i to p + 1, p + 2, ... modulo N without p, then row i + 1.
 // Back-pressure: xfer_take_i and arm_ready_i. With xfer_valid_o all fields are stable until
 // xfer_take_i.
 // Errors: The first error of an instruction is one pulse, and it makes no transfer:
 // - REDUCTION: the device does not support this reduction.
-// - UNMAPPED: a group without a member, or a GPU that does not exist.
+// - UNMAPPED: a group without a member, a GPU that does not exist, or with multimem.red of flags 1,
+//   fewer than N groups from imm on.
 // - BOUNDS: addresses that are not multiples of the flit; for rows that lie apart, a length that is
 //   not a multiple of 2^row_shift; bytes beyond own memory; tokens of 2^token_shift or more, or
 //   with gate weights, tokens that the layer does not have.
@@ -137,8 +138,8 @@ module send_transfers #(
     logic [LenW-1:0] bytes_q;
     node_pkg::byte_t to_q;
     logic flat_q, is_red, strange;
-    logic homes, homes_beyond;  // a row of each home in turn; own memory does not have them all
-    logic last_home;  // the row of gpu_q is the last one with this index
+    logic homes, homes_beyond;  // a row of each home in turn; the last one ends beyond own memory
+    logic last_home;  // gpu_q is the last home for the current row index
     logic [LenW-1:0] home_from;  // bytes from home 0's rows to those of gpu_q
     logic apart, uneven, rows_left;  // rows that lie apart: the length is none of
                                      // whole ones; others follow

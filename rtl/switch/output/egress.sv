@@ -7,8 +7,9 @@
 // of targets of a trimmed list. RESULT, GRANT and ERROR headers are created here, one stage
 // earlier.
 // Order: The flits of a packet leave in consecutive cycles, without a gap between packets.
-// Back-pressure: A packet starts when the receiver has a credit for it (credit_use). The credits in
-// use stay within the limits. Limits change only while nothing is queued.
+// Back-pressure: A packet starts when the receiver has a credit for it (credit_use), and not while
+// hold_i, nor with class STORE while hold_store_i. The credits in use stay within the limits.
+// Limits change only while nothing is queued.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -23,7 +24,7 @@ module egress #(
     input  wire logic                  go_i,
     input  wire logic [1:0]            epoch_i,
     input  wire logic                  hold_i,  // no packet starts in this cycle
-    input  wire logic                  hold_store_i,  // none of class STORE does
+    input  wire logic                  hold_store_i,  // no packet of class STORE starts
     input  wire logic                  down_i,  // packets that start are discarded;
                                                 // the receiver holds all credits
     input  wire logic [Cfg.StoreW-1:0] store_limit_i,

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Table of the sums of one home: adds up MULTIMEM_RED packets for the same address, so that one
-// packet goes down for several.
+// Table of sums at the port of one home: adds up merged reds (MULTIMEM_RED with own) for the same
+// address, so that one packet goes down for several.
 //
-// Function: A packet that may be merged (own) joins the entry of its address. The table returns its
-// credit, and sends nothing. A sum that has a contribution of every GPU in all_i leaves with the
-// packet that completes it. A packet without an entry makes one. If its set has no free way, the
-// sum that changed longest ago leaves in its place, with its credit. FLAG and FENCE wait until
-// every sum with a contribution of their source has left. A sum that has not changed for timer_i
-// cycles leaves, too. A sum has the number of its contributions (tag), which the home adds up. All
-// other packets pass, as does a poisoned red.
+// Function: A merged red without an entry of its address makes one. A later one is added to the
+// sum in this entry. In both cases the table returns the red's credit, and sends nothing. The red
+// that completes a sum leaves with it: then every GPU in all_i has added. If a red needs an entry,
+// and its set is full or limit_i entries are in use, another sum leaves in its place, with its
+// credit. This is the sum of the set that changed longest ago, if it has as many flits. Otherwise
+// the red passes. FLAG and FENCE wait until all sums to which their source has added have left. A
+// sum that has not changed for timer_i cycles also leaves. The tag of a sum is the number of its
+// contributions, less 1. All other packets pass, as do reds that are poisoned or have a tag.
 // Ports: Flits of in_i are those of a downlink, which egress sends with credits. crd_i are the
 // receiver's credits of class STORE, crd_o those that egress gets back. starts_o: a flit leaves
 // Stages cycles later.
-// Order: Packets of class STORE keep their order, except reds and sums. A sum never leaves behind a
-// FLAG or FENCE of a source that it has a contribution of. Other classes keep theirs, and pass
-// STORE packets that wait.
-// Back-pressure: hold_o: egress starts no packet. hold_store_o: none of class STORE, as others
-// never wait for STORE credits. hold_i: the table starts none that goes out. The table sends with
-// the credits of the packets that it takes, or with up to Share credits, at most half of all, that
-// it keeps while it has sums. Hubs return these whatever else waits, so sums leave.
-// Latency: Stages + 2 cycles for every flit. One flit per cycle, except that a sum that leaves
-// without a packet takes its own time.
-// Errors: A red that does not fit the entry of its address is dropped: COUNT if its source has
-// added to the sum before, LENGTH or REDUCTION if its length, type or operator is another one.
+// Order: Packets of class STORE keep their order, except reds and sums. A sum never leaves after a
+// FLAG or FENCE of a source that has added to it. Other classes keep theirs, and pass STORE
+// packets that wait.
+// Back-pressure: hold_o: egress starts no packet. hold_store_o: it starts none of class STORE, so
+// that others never wait for STORE credits. hold_i: the table starts no packet that goes out. The
+// table sends with the credits of the packets that it takes. For sums that leave without a packet
+// it keeps up to Share credits while it has sums, at most half of all. Hubs return credits
+// whatever else waits, so sums leave.
+// Latency: Stages + 2 cycles from in_i to out_o (8), for a flit that does not wait. One flit per
+// cycle. A merged red begins Stages + 3 cycles after the header of the one taken before, or later.
+// A sum that leaves without a packet takes one more cycle than it has flits.
+// Errors: A red that does not fit the entry of its address is dropped. COUNT: its source has added
+// to the sum before. LENGTH: the sum has another length. REDUCTION: it has another type or
+// operator.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -31,18 +35,18 @@
 module sum_table #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type link_t = `MW_LINK(Cfg),
-    parameter int unsigned Share = 4  // most credits that it keeps
+    parameter int unsigned Share = 4  // maximum of credits that it keeps
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_ni,
-    input  wire logic                  go_i,      // nothing is inside
+    input  wire logic                  go_i,      // a layer begins: nothing is inside
     input  wire logic                  enable_i,  // constant in a layer
     input  wire logic                  down_i,    // the receiver is gone: sums are discarded
     input  wire logic [Cfg.PortW-1:0]  port_i,    // constant: the number of this port
     input  wire logic [1:0]            epoch_i,
     input  wire logic [Cfg.N-1:0]      all_i,     // whose contributions complete a sum
     input  wire logic [8:0]            limit_i,   // entries that may be in use
-    input  wire logic [15:0]           timer_i,
+    input  wire logic [15:0]           timer_i,   // cycles without a change
 
     input  wire logic [Cfg.StoreW-1:0] credits_i,  // that egress and the table have together
 
@@ -109,7 +113,7 @@ module sum_table #(
     // two packets that have started, and flits between egress and here
     assign hold_store_o = 32'(level) > Depth - 2 * MaxPkt - 4;
 
-    // Those of other classes. A packet of one side follows one of the other, if both have some.
+    // Flits of other classes. If both queues have packets, they send one in turn.
     link_t other;
     logic other_there, other_pop, other_inside_q, store_turn_q;
     logic store_may;  // a packet, or a sum, may begin
@@ -142,15 +146,15 @@ module sum_table #(
     } kind_e;
     typedef struct packed {
         kind_e             kind;
-        logic              old;    // another sum leaves in its place; of no packet: leaves alone
+        logic              old;    // another sum leaves in its place
         logic [EntryW-1:0] entry;
         red_pkg::red_t     red;
     } way_t;
     localparam way_t NoWay = '{kind: Pass, old: 1'b0, entry: '0, red: '0};
 
     way_t way, way_q;  // of the packet in front, of the one whose payload is in front
-    logic inside_q;  // the packet's header has gone in
-    logic half_q;  // the first half of a header of two flits has
+    logic inside_q;  // the packet's header has left the queue
+    logic half_q;  // the first half of a header of two flits has left it
     logic [63:0] low_q;
     header_low_t low;  // of the packet that begins
     header_t head;
@@ -173,9 +177,9 @@ module sum_table #(
         logic [7:0]                 len;
         red_pkg::red_t              red;
         logic [15:0]                group;
-        logic [Cfg.PortW-1:0] from;         // who changed it last
-        logic [Cfg.N-1:0]           mask;   // who has
-        logic [15:0]                last;   // and when
+        logic [Cfg.PortW-1:0] from;         // source that added last
+        logic [Cfg.N-1:0]           mask;   // sources that have added
+        logic [15:0]                last;   // cycle of the last change, modulo 2^16
     } sum_t;
     logic [Ways-1:0][Sets-1:0] valid_q;
     logic [Entries-1:0] bad_q;  // a flit of it is damaged
@@ -290,7 +294,7 @@ module sum_table #(
         silent;
     logic [EntryW-1:0] alone_entry_q;
     sum_t alone_sum_q;
-    logic [WordW:0] step_q, alone_flits;  // flits of the packet that is made
+    logic [WordW:0] step_q, alone_flits;  // number of a flit of the sum, and of its last one
     logic [CrdW-1:0] own_q, owed_q;
     logic [5:0] since_q;  // cycles since a packet was taken
 
@@ -304,16 +308,17 @@ module sum_table #(
     assign sweeping = !(there && !inside_q && head_last) || mark_waits;
     assign due = valid_q[look_way][look_set]
                  && (mark_waits ? (old.mask & src_low) != '0 : now_q - old.last > timer_i);
-    // the results of what was taken last are in the RAM
+    // the RAM has each result of the packet taken last before its word is read
     assign may_begin = since_q == '1 && !alone_q;
     assign may_evict = sweeping && due && may_begin && !hold_i && !inside_q && !half_q
                        && own_q != '0 && !(begins && !mark_waits);
-    // what sends nothing needs no link: known with a header of one flit
+    // A packet that sends nothing needs no link. With a header of two flits the first half goes out
+    // before this is known.
     assign silent = Cfg.HeadFlits == 1 && way.kind inside {Drop, Make, Merge} && !way.old;
     assign may_pop = begins && !alone_q && !mark_waits && (!hold_i || silent)
                      && (may_begin || !low_red);
     assign store_may = may_evict || may_pop;
-    // a packet of another class is not there, or it was its turn before
+    // no packet of another class waits, or one of them left last
     assign turn = !other_inside_q && (!other_there || store_turn_q);
     assign evicts = may_evict && turn;
     assign pop = there && (inside_q || half_q || (may_pop && turn));
@@ -366,7 +371,7 @@ module sum_table #(
         end
     end
 
-    // ---- flits of it: header, payload -----------------------------------------------------------
+    // ---- flits of the packet: header, payload ---------------------------------------------------
     logic [WordW-1:0] word_q;
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -401,14 +406,14 @@ module sum_table #(
         made.target0 = alone_sum_q.group;
     end
 
-    // ---- a flit, and what becomes of it ---------------------------------------------------------
+    // ---- a flit between queue and downlink ------------------------------------------------------
     typedef struct packed {
         logic                 valid;   // it goes out
         logic                 last;
         logic                 err;
         logic [1:0]           cls;
-        logic                 is_sum;  // with what the lanes say
-        logic                 write;   // and the table keeps that
+        logic                 is_sum;  // with the result of the lanes as data
+        logic                 write;   // the table keeps this result
         logic [EntryW-1:0]    entry;
         logic [WordW-1:0]     word;
         logic [Cfg.FlitW-1:0] data;
@@ -564,7 +569,7 @@ module sum_table #(
     // ---- credits --------------------------------------------------------------------------------
     logic keeps, gives;
     logic [CrdW-1:0] share;
-    // at most half of them, or one
+    // at most half of all credits, but at least one
     assign share = (credits_i >= Cfg.StoreW'(2 * Share)) ? CrdW'(Share)
                    : (credits_i < Cfg.StoreW'(4)) ? CrdW'(1) : CrdW'(credits_i >> 1);
     assign keeps = used_q != '0 && own_q < share && owed_q != '0;
