@@ -62,7 +62,9 @@ package cfg_pkg;
         int unsigned   MergeKeep;         // bytes of answers that a port keeps: 2^i, or 0: none
         int unsigned   KeepRows;          // rows that these are, at most; only with 16-byte flits
         int unsigned   SumEntries;        // addresses whose reds a port adds up: SumWays times a
-                                          // power of two, at most 511, or 0: none
+                                          // power of two, at most 511, or 0: none. Hubs need Reds
+                                          // and Gathered. The switch needs SwitchReductions for
+                                          // errors, and MergeLoads for counters
         int unsigned   SumWays;           // of them in a set
         int unsigned   OpenLoads;         // rows that a GPU may load at a time
         int unsigned   OpenSyncs;         // tiles that it may have reported and not been granted
