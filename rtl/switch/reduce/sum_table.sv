@@ -179,7 +179,7 @@ module sum_table #(
         logic [15:0]                group;
         logic [Cfg.PortW-1:0] from;         // source that added last
         logic [Cfg.N-1:0]           mask;   // sources that have added
-        logic [15:0]                last;   // cycle of the last change, modulo 2^16
+        logic [16:0]                last;   // cycle of the last change, modulo 2^17
     } sum_t;
     logic [Ways-1:0][Sets-1:0] valid_q;
     logic [Entries-1:0] bad_q;  // a flit of it is damaged
@@ -189,7 +189,7 @@ module sum_table #(
     logic [WayW-1:0] look_way;
     sum_t word[Ways], next, old;
     logic [Ways-1:0] hit, free, victim, where;
-    logic [15:0] now_q;
+    logic [16:0] now_q;  // a bit more than timer_i: what is due stays due
     logic [Cfg.N-1:0] src, src_low;
     logic is_red, twice, fits, full, room, same_size, we, drops, sweeping, evicts;
     logic [EntryW-1:0] sweep_q;
@@ -221,7 +221,7 @@ module sum_table #(
     end
 
     // the way whose sum changed longest ago
-    logic [Ways-1:0][15:0] age;
+    logic [Ways-1:0][16:0] age;
     always_comb begin
         for (int unsigned w = 0; w < Ways; w++) age[w] = now_q - word[w].last;
         victim = ~free;
@@ -307,7 +307,7 @@ module sum_table #(
     // no table access of a packet in this cycle
     assign sweeping = !(there && !inside_q && head_last) || mark_waits;
     assign due = valid_q[look_way][look_set]
-                 && (mark_waits ? (old.mask & src_low) != '0 : now_q - old.last > timer_i);
+                 && (mark_waits ? (old.mask & src_low) != '0 : now_q - old.last > 17'(timer_i));
     // the RAM has each result of the packet taken last before its word is read
     assign may_begin = since_q == '1 && !alone_q;
     assign may_evict = sweeping && due && may_begin && !hold_i && !inside_q && !half_q
@@ -343,7 +343,6 @@ module sum_table #(
             valid_q <= '0;
             used_q <= '0;
             sweep_q <= '0;
-            alone_q <= 1'b0;
             since_q <= '1;
         end else begin
             for (int unsigned w = 0; w < Ways; w++) begin
@@ -351,13 +350,15 @@ module sum_table #(
                 if (evicts && look_way == WayW'(w)) valid_q[w][look_set] <= 1'b0;
             end
             used_q <= used_q + UsedW'(takes && way.kind == Make) - UsedW'(leaves);
-            if (sweeping && !evicts && !alone_q)
+            if (sweeping && !due && !alone_q)
                 sweep_q <= (sweep_q == EntryW'(Entries - 1)) ? '0 : sweep_q + 1'b1;
-            if (evicts) alone_q <= 1'b1;
-            else if (alone_last) alone_q <= 1'b0;
             if (takes) since_q <= 6'd63 - 6'(Stages + 2);
             else if (since_q != '1) since_q <= since_q + 1'b1;
         end
+        // a packet that has begun is whole, whatever becomes of the receiver
+        if (!rst_ni || go_i) alone_q <= 1'b0;
+        else if (evicts) alone_q <= 1'b1;
+        else if (alone_last) alone_q <= 1'b0;
         for (int unsigned g = 0; g < Cfg.N; g++) begin
             if (!rst_ni || go_i || down_i) of_q[g] <= '0;
             else of_q[g] <= of_q[g] + UsedW'(we && src[g]) - UsedW'(leave_mask[g]);

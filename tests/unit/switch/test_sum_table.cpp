@@ -361,6 +361,36 @@ TEST(misfits)
     assert_int_equal(b.sums, 12);
 }
 
+// A sum that nothing is added to leaves after its time, however long that is.
+TEST(times)
+{
+    for (unsigned time : {20u, 60000u, 65534u, 65535u}) {
+        sum_table b;
+        b.dut.timer_i = static_cast<uint16_t>(time);
+        b.hub_rate = 100;
+        b.red((PORT + 1) % N, 128, 32);
+        const uint64_t begin = b.now;
+        b.until("the sum", time + 300, [&] { return b.sums; });
+        assert_in_range(b.now - begin, time, time + 300);
+        b.finish();
+    }
+}
+
+// A sum on its way when the receiver goes leaves whole.
+TEST(goes_down)
+{
+    sum_table b;
+    b.dut.timer_i = 20;
+    b.hub_rate = 0;
+    b.red((PORT + 1) % N, 128, 32);
+    b.until("the sum", 300, [&] { return b.dut.starts_o; });
+    b.cycles(1 + b.rng.below(4));
+    b.dut.down_i = 1;
+    b.cycles(60);
+    assert_int_equal(b.sums, 1);
+    assert_true(b.dut.idle_o);
+}
+
 // Sums of every type and operator, in the order of arrival and rounded as often.
 TEST(operators)
 {
