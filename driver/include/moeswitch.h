@@ -215,7 +215,8 @@ struct mw_device_info {
                              ///< does not exist
     unsigned load_parts;     ///< of one GPU's rows, in layers with load_bytes; 0: load_bytes of
                              ///< mw_layer_config does not exist
-    bool merge_reds;         ///< sum_entries of mw_layer_config, and mw_stream_red_cais, exist
+    bool merge_reds;         ///< sum_entries and sum_gpus of mw_layer_config, mw_stream_red_cais
+                             ///< and _red_cais_homes exist
     unsigned sum_entries;    ///< of the table of sums at each port of the switch
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
@@ -550,17 +551,19 @@ struct mw_layer_config {
     /// row_bytes is no multiple. MW_ERR_CAPACITY: a row has more parts than open_loads, or the
     /// tokens of a GPU have more than load_parts.
     unsigned load_bytes;
-    /// Entries of each table of sums in use, 511: all. The switch adds up reds of red.cais that
-    /// have the same address, and sends one for several. 0: each red goes down by itself.
+    /// Usable entries of each table of sums, 0 to 511. More than the device has: all. The switch
+    /// adds up merged reds (mw_stream_red_cais) for the same address, and sends one packet for
+    /// several. 0: it adds up none.
     /// MW_ERR_CAPACITY: the device has no merge_reds. MW_ERR_INVALID: down_store_credits is 1.
     unsigned sum_entries;
-    unsigned sum_cycles; ///< a sum that has not changed for so many cycles leaves the switch
-    /// GPUs whose reds of red.cais complete an own row at xd_base: all that add to it with reds.
+    unsigned sum_cycles; ///< cycles without a change after which a sum leaves the switch, to 65535
+    /// GPUs whose merged reds complete an own row at xd_base, 0 to the device's number of GPUs.
     /// The event counter MW_EV_TOKENS then counts complete rows, in the order of their indices from
-    /// sum_first on. 0: it counts finished sums of dymultimem.ld_reduce.
+    /// sum_first on. A merged red that names no such row records MW_HWERR_BOUNDS, and one too many
+    /// MW_HWERR_COUNT. 0: MW_EV_TOKENS counts finished sums of dymultimem.ld_reduce.
     /// MW_ERR_CAPACITY: the device has no merge_reds. MW_ERR_INVALID: more than its GPUs.
     unsigned sum_gpus;
-    unsigned sum_first; ///< index of the first such row
+    unsigned sum_first; ///< index of the first own row that is counted, to 32767
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
 /// rpm_timer 256, merge_entries 511, sum_cycles 1024, all else 0. `size` as for
@@ -696,15 +699,17 @@ MW_API int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint64_t f
 /// MW_ERR_CAPACITY at load: the device has no multimem_red.
 MW_API int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t from,
                                   uint32_t bytes, uint64_t to);
-/// The same, where the switch may add up what several GPUs reduce into the same address (CAIS).
-/// It is done when a later FLAG or FENCE of this GPU arrives there, as with multimem.red. In layers
-/// without sum_entries it is multimem.red. MW_ERR_CAPACITY at load: the device has no merge_reds.
+/// The same with merged reds (red.cais): in layers with sum_entries the switch may add up packets
+/// of several GPUs for the same address. They are in memory when a later FLAG or FENCE of this GPU
+/// takes effect there. Before this GPU adds to the same bytes again, it needs a FLAG or FENCE, else
+/// it records MW_HWERR_COUNT. In layers with sum_gpus the home counts the packets.
+/// MW_ERR_CAPACITY at load: the device has no merge_reds.
 MW_API int mw_stream_red_cais(struct mw_stream *s, unsigned group, uint64_t from, uint32_t bytes,
                               uint64_t to);
 /// The same for rows of every other home in turn, so that rows of all homes are on their way at
-/// once. Row i of home q lies at `from` + i rows + q << (token_shift + row_shift). It goes to
-/// static group `group` + q, at `to` + i rows. `bytes` are those of the rows of one home, a
-/// multiple of the row stride.
+/// once. Row i of home q lies at `from` + (i << row_shift) + (q << (token_shift + row_shift)). Its
+/// row_bytes go to static group `group` + q, at `to` + (i << row_shift). `bytes` counts
+/// 1 << row_shift bytes for each row of a home.
 MW_API int mw_stream_red_cais_homes(struct mw_stream *s, unsigned group, uint64_t from,
                                     uint32_t bytes, uint64_t to);
 /// `flags` are those of the instruction (docs/reference/isa.md).
@@ -1012,13 +1017,14 @@ struct mw_load_counters {
     uint32_t kept[MW_MAX_PORTS]; ///< loads that kept rows answered, without a fetch
 };
 MW_API int mw_load_counters_read(struct mw_device *device, struct mw_load_counters *counters);
-/// Sums of reds for each GPU since go; 0 on a device without merge_reds.
+/// Sums of merged reds by home since go. All are 0 on a device without merge_reds.
 struct mw_sum_counters {
     struct mw_port_sums {
-        uint32_t reds, sums;   ///< that the table took, and that left it
-        uint32_t parts;        ///< of the sums: those without a red of every GPU
-        uint32_t saved_flits;  ///< that the downlink did not carry
-        uint32_t most_entries; ///< in use at a time
+        uint32_t reds;         ///< packets that the table took
+        uint32_t sums;         ///< packets with their sums that left the table
+        uint32_t parts;        ///< of these, packets without a red of every GPU
+        uint32_t saved_flits;  ///< flits that came for the downlink and did not leave
+        uint32_t most_entries; ///< maximum of entries in use
     } port[MW_MAX_PORTS];
 };
 MW_API int mw_sum_counters_read(struct mw_device *device, struct mw_sum_counters *counters);

@@ -44,7 +44,7 @@ enum { OWN, OTHER, ALL };
 #define STORE_RATE 1.1
 /// Cycles of a flit where a GPU adds rows to its own.
 #define OWN_SUM_RATE 1.75
-/// Speed at which a GPU copies its own terms of sums while it sends others. Measured with 4 GPUs.
+/// Speed at which a GPU copies its own terms while it sends those of others. Measured with 4 GPUs.
 #define TERMS_BESIDE 0.5
 /// Cycles that a reduction's first rows lose with each member, until members differ in the home
 /// that they send rows to. They grow as the root of the rows. Measured with 3 to 8 GPUs.
@@ -105,7 +105,7 @@ struct machine {
     } post[MOST_POSTS];
 };
 
-/// The switch adds up rows that GPUs send to their home.
+/// The system has merged reds.
 static bool adds_up(const struct machine *m)
 {
     return m->system->reduce == MW_TP_SUMS;
@@ -281,7 +281,7 @@ static bool is_copy(const struct mw_instr *in)
            in->op == MW_I_MULTIMEM_ST || in->op == MW_I_ST_LINEAR || in->op == MW_I_SUM;
 }
 
-/// Rows of every other home, each to its own.
+/// The instruction sends rows of every other home, each to its home.
 static bool to_homes(const struct mw_instr *in)
 {
     return in->op == MW_I_MULTIMEM_RED && in->flags & RED_HOMES;
@@ -350,7 +350,7 @@ static bool start_copy(struct machine *m, unsigned stream, const struct mw_instr
     return true;
 }
 
-/// Rows have numbers by home: GEMMs name their rows at every home.
+/// Rows are numbered by home: one expert.rows of a GEMM names rows of every home.
 static bool by_homes(const struct machine *m)
 {
     return m->system->reduce == MW_TP_TILES || adds_up(m);

@@ -337,12 +337,12 @@ const struct mw_tp_system mw_tp_cais_ordered = {
 // ---- cais ---------------------------------------------------------------------------------------
 
 enum {
-    COMPUTED = DONE + 1, ///< ranges whose GEMM-1 is done here; barriers count below DONE
+    COMPUTED = DONE + 1, ///< ranges whose GEMM-1 is done here; barriers use counters below DONE
     LEAD = 4,            ///< ranges that GEMM-1 may be ahead of the sums
 };
 
-/// Rows of each home in a range: as few as the fullest stream has room for. GEMM-1's has a
-/// wait, GEMM-1, a copy and a flag of each range, and a delay.
+/// Rows of each home in a range: as few as the fullest stream has room for. For each range the
+/// stream of GEMM-1 has a wait, expert.rows, a copy, a flag, and with jitter a delay.
 static unsigned cais_rows(const struct mw_tp_problem *p)
 {
     const unsigned each = 4 + (p->o.jitter > 0);
@@ -350,9 +350,9 @@ static unsigned cais_rows(const struct mw_tp_problem *p)
     return (unsigned)least * MW_TP_SYNC_ROWS;
 }
 
-/// GEMM-1 of these rows of every home. Own terms are copied to where others add theirs, so all GPUs
-/// begin with their reds together (SYNC). Else reds of a row would also miss each other. They go to
-/// every other home in turn, as each home's link is as fast as the own one.
+/// GEMM-1 of these rows of every home, and reds of their terms. Own terms are copied to where
+/// others add theirs. A barrier therefore precedes the reds. It also lets reds of a row meet in the
+/// switch. They go to every other home in turn, as a home's downlink is as fast as the own uplink.
 static void add_terms(const struct mw_tp_at *at, struct mw_stream *s, struct mw_tp_span span,
                       unsigned r)
 {
@@ -400,7 +400,8 @@ static unsigned ranges_of_cais(const struct mw_tp_problem *p)
     return ranges_with(p, cais_rows(p));
 }
 
-/// Each part begins when the one before is complete, and nobody waits for others but before loads.
+/// Each part begins when the one before is complete. GPUs wait for each other before reds, and
+/// before loads.
 static void make_cais_base(const struct mw_tp_at *at, struct mw_stream *s)
 {
     const struct mw_tp_span all = {0, mw_tp_own(at->p)};
@@ -442,7 +443,7 @@ const struct mw_tp_system mw_tp_cais = {
 
 const struct mw_tp_system mw_tp_cais_base = {
     .name = "cais-base",
-    .text = "phases of the same reds and loads, without SYNC",
+    .text = "phases of the same reds and loads, without SYNC of loads",
     .reduce = MW_TP_SUMS,
     .gather = MW_TP_MERGED,
     .barriers = true,

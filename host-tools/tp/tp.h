@@ -72,7 +72,7 @@ enum mw_tp_reduce {
     MW_TP_SWITCH, ///< multimem.ld_reduce over all GPUs
     MW_TP_TILES,  ///< opened by the switch when all GPUs have reported the row
     MW_TP_PUSH,   ///< multimem.red to the home, in the order of arrival
-    MW_TP_SUMS,   ///< the same, and the switch adds up: red.cais
+    MW_TP_SUMS,   ///< the same with merged reds: red.cais
     MW_TP_STEPS,  ///< multimem.red to the next GPU, N - 1 steps
 };
 enum mw_tp_gather {
@@ -91,7 +91,7 @@ struct mw_tp_system {
     enum mw_tp_gather gather;
     bool barriers;      ///< between parts: bounds of phases add up
     bool overlapped;    ///< ... but each GEMM runs beside its collective
-    bool unsynced;      ///< merged loads do not wait for each other
+    bool unsynced;      ///< merged loads have no SYNC
     unsigned most_gpus; ///< for whose steps a stream has instructions; 0: any number
     const char *beyond; ///< why no more
     unsigned (*ranges)(const struct mw_tp_problem *p);
@@ -114,7 +114,7 @@ static inline bool mw_tp_reduces(const struct mw_tp_problem *p)
 {
     return p->o.kind != MW_TP_AG_GEMM;
 }
-/// Sums in the order of arrival, of numbers that add up exactly.
+/// The system adds in the order of arrival, so its terms are numbers whose sums are exact.
 static inline bool mw_tp_pushes(const struct mw_tp_system *s)
 {
     return s->reduce == MW_TP_PUSH || s->reduce == MW_TP_SUMS;

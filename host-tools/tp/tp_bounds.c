@@ -95,7 +95,7 @@ static void count_reduction(const struct mw_tp_problem *p, const struct mw_tp_sy
         put_both(p, t, MW_STORE, (struct load){others, 0});
         put_rounds(p, t, MW_STORE, ranges);
         break;
-    case MW_TP_SUMS: // as few as can be
+    case MW_TP_SUMS: // every sum is complete
         put(p, t, MW_UP, MW_STORE, (struct load){others, 0});
         put(p, t, MW_DOWN, MW_STORE, (struct load){own, 0});
         put_rounds(p, t, MW_CTRL, ranges);
@@ -271,7 +271,7 @@ static uint64_t additions(const struct mw_tp_problem *p, const struct mw_tp_syst
     case MW_TP_PUSH:
         return own * p->gpus;
     case MW_TP_SUMS:
-        return 2 * own; // a copy, and the sum of the others
+        return 2 * own; // a copy of the own term, and the sum of the others
     case MW_TP_STEPS:
         return own * (p->gpus - 1);
     }

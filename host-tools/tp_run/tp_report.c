@@ -139,7 +139,7 @@ static bool adds_up(const struct mw_tp_result *r)
     return r->system->reduce == MW_TP_SUMS;
 }
 
-/// Reds that a GPU gets from the others, and of them those that a sum can save.
+/// Reds of all other GPUs for a home, and those of them that can be added to another one.
 static uint64_t reds_of(const struct mw_tp_problem *p)
 {
     return (uint64_t)mw_tp_own(p) * (p->gpus - 1) * mw_div_up(mw_tp_row_bytes(p), RED_BYTES);
@@ -149,7 +149,7 @@ static uint64_t mergeable_of(const struct mw_tp_problem *p)
     return reds_of(p) / (p->gpus - 1) * (p->gpus - 2);
 }
 
-/// Sums of all ports, and the most entries of one.
+/// Counters of all ports together, but of the entries the maximum.
 static struct mw_port_sums sums_of(const struct mw_tp_result *r, const struct mw_tp_problem *p)
 {
     struct mw_port_sums sum = {0};
@@ -164,7 +164,7 @@ static struct mw_port_sums sums_of(const struct mw_tp_result *r, const struct mw
     return sum;
 }
 
-/// Of the reds that sums can save, the share that they did.
+/// Additions that the switch made, as a share of the possible ones.
 static double sum_rate(const struct mw_tp_problem *p, const struct mw_port_sums *sum)
 {
     return mw_ratio((double)(sum->reds - sum->sums), (double)(p->gpus * mergeable_of(p)));
@@ -194,7 +194,8 @@ struct counter_limit {
     uint64_t counted, least, most;
 };
 
-/// Count those beyond their ranges. `first` receives the first of them, unless `before` are found.
+/// Count the counters beyond their ranges. `first` receives the first of them. 0 if `before` errors
+/// have been found.
 static unsigned limit_errors(const struct counter_limit *limits, unsigned count, unsigned gpu,
                              unsigned before, struct mw_flit_error *first)
 {
@@ -247,7 +248,7 @@ static unsigned load_errors(const struct mw_tp_result *r, const struct mw_tp_pro
 
 // ---- sums and mistakes --------------------------------------------------------------------------
 
-/// Sums that left the switch in parts, or reds that it did not add up, beside those of the list.
+/// Add to the list the reds that the switch could have added to another one, and did not.
 static void add_sums(const struct mw_tp_result *r, const struct mw_tp_problem *p,
                      struct mw_traffic *t)
 {

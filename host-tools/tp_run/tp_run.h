@@ -44,7 +44,7 @@ int mw_tp_device_run(const struct mw_run_params *params, const struct mw_tp_prob
 void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p);
 void mw_tp_summarize(struct mw_tp_result *r, const struct mw_tp_problem *p, uint64_t base_cycles,
                      const char *over);
-/// Print how many loads the switch merged, and how many reds it added up, for systems with these.
+/// Print how many loads the switch merged, or how many reds, for systems that have them.
 void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw_tp_problem *p);
 void mw_tp_report_sums(FILE *out, const struct mw_tp_result *r, const struct mw_tp_problem *p);
 int mw_tp_report_differences(FILE *err, const struct mw_tp_result *r,

@@ -251,8 +251,8 @@ static int check_loads(const struct mw_device_info *info, const struct mw_layer_
                         c->sum_entries ? "sum_entries" : "sum_gpus");
     if (c->sum_entries && c->down_store_credits == 1)
         return mwi_fail(MW_ERR_INVALID,
-                        "down_store_credits 1: the tables of sums need one besides: "
-                        "at least 2 with sum_entries");
+                        "down_store_credits 1: at least 2 with sum_entries, as a table of sums "
+                        "keeps one");
     if (c->sum_gpus > info->gpus)
         return mwi_fail(MW_ERR_INVALID, "sum_gpus %u: the device has %u GPUs", c->sum_gpus,
                         info->gpus);

@@ -24,8 +24,8 @@ enum {
     SUM_OWN_GATHERED = 5,
 };
 enum { MOST_SYNC = 255 };     ///< tokens of a tile of ld.cais
-enum { RED_MERGED = 0x8000 }; ///< in imm of multimem.red: the switch may add it up
-enum { RED_HOMES = 1 };       ///< in its flags: rows of every home
+enum { RED_MERGED = 0x8000 }; ///< in imm of multimem.red: own of its packets, merged reds
+enum { RED_HOMES = 1 };       ///< in its flags: rows of every other home
 
 void mw_stream_init(struct mw_stream *s)
 {

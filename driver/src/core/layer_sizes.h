@@ -43,7 +43,7 @@ static inline unsigned mwi_load_parts(const struct mw_layer_config *c)
     return c->load_bytes ? mwi_log2_up(c->row_bytes) - mwi_log2_up(c->load_bytes) : 0;
 }
 
-/// Contributions that complete a row to which reds add: packets of each GPU.
+/// Contributions that complete an own row: one for each packet of each GPU that adds.
 static inline unsigned mwi_row_reds(const struct mw_layer_config *c)
 {
     const unsigned packets = (c->row_bytes + MW_PAYLOAD_MAX_BYTES - 1) / MW_PAYLOAD_MAX_BYTES;
