@@ -41,8 +41,8 @@ static void phases_by_hand(void **state)
     assert_true(between(cycles_of("cais-base", &p, 1), terms, terms + 400));
 }
 
-/// A home's port gets every row that others add, though one sum of them leaves it, and every row
-/// that its GPU loads.
+/// A home's port gets every row that others add, and every row that its GPU loads. Of the former
+/// only sums leave it.
 static void ports_add_up_what_comes(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// red.cais by streams of their own: sums in memory and their counts, what a FLAG finds there, reds
-// that fit no sum, and rows with the wrong number of contributions. A wrong red has an error by
-// name at the GPU that sent it, or at the home. Other GPUs go on, and so does the next layer.
+// red.cais in streams of the test. Checked are sums in memory, their counts, what a FLAG finds in
+// memory, reds that fit no sum, and rows with too many contributions. A wrong red records its error
+// at the GPU that sent it, or at the home. Other GPUs continue, and the next layer runs.
 #include "host/support.h"
 
 #include "moeswitch.h"
@@ -35,7 +35,7 @@ static void set_up(void)
     config.sum_gpus = GPUS - 1;
     config.scratch_bytes = TOKENS * ROW;
     assert_int_equal(mw_layout_make(device, &config, &layout), 0);
-    layout.st_lo = layout.yd_base; // and the rows behind it
+    layout.st_lo = layout.yd_base; // other GPUs may write from here on
     for (unsigned g = 0; g < GPUS; g++) {
         assert_int_equal(mw_multicast_create(device, layout.end, &groups[g]), 0);
         assert_int_equal(mw_multicast_add_device(groups[g], g), 0);
@@ -62,7 +62,7 @@ static uint32_t term(unsigned g, unsigned i)
     return 1000 * g + i;
 }
 
-/// Terms lie at yd_base, and sums start with 0.
+/// Write terms to yd_base, and 0 to the rows to which reds add.
 static void load(void)
 {
     for (unsigned g = 0; g < GPUS; g++) {
@@ -82,7 +82,7 @@ static void red(struct mw_stream *s, unsigned index, uint32_t bytes, unsigned re
     mw_stream_reduction(s, MW_DTYPE_U32, redop);
 }
 
-/// Run a layer of these streams; the status of the wait.
+/// Run a layer of these streams. Returns the status of mw_wait.
 static int run(struct mw_stream *s)
 {
     const unsigned tokens[GPUS] = {0}, experts[GPUS] = {1, 1, 1};
@@ -95,7 +95,7 @@ static int run(struct mw_stream *s)
     return mw_wait(device, &w, NULL);
 }
 
-/// Sums of home 0 are those of the terms of the GPUs in `mask`.
+/// Row `index` of home 0 is the sum of the terms of the GPUs in `mask`.
 static void assert_sum(unsigned index, unsigned mask)
 {
     uint32_t got[WORDS];
@@ -110,7 +110,7 @@ static void assert_sum(unsigned index, unsigned mask)
     }
 }
 
-/// Only this GPU has errors, and its first is that one. MW_HWERR_NONE: nobody has.
+/// Only `gpu` has errors, and `code` is its first. MW_HWERR_NONE: no GPU has errors.
 static void assert_error(unsigned gpu, unsigned code)
 {
     struct mw_counters *k = malloc(sizeof *k);
@@ -137,7 +137,7 @@ static struct mw_port_sums sums(void)
     return k.port[0];
 }
 
-/// One row of both other GPUs: two packets leave the switch, and the home counts the row.
+/// Both other GPUs add to one row. Two packets leave the switch, and the home counts the row.
 static void both_are_added(void)
 {
     struct mw_stream s[GPUS];
@@ -158,7 +158,7 @@ static void sums_and_counts(void **state)
     (void)state;
     set_up();
     both_are_added();
-    // rows are counted in order, whatever comes first, and from the first one on
+    // rows are counted from sum_first on, in order, though the last one comes first
     struct mw_stream s[GPUS];
     start(s);
     config.sum_first = 2;
@@ -174,8 +174,8 @@ static void sums_and_counts(void **state)
     tear_down();
 }
 
-/// A FLAG finds its source's contributions in memory, however long sums may wait for others. Those
-/// that stay behind in the switch leave it after their time, and the home counts what comes.
+/// When a FLAG takes effect, its source's contributions are in memory, whatever sum_cycles is. Sums
+/// that no red completes leave the switch after sum_cycles, and the home counts the row.
 static void flags_and_times(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void flags_and_times(void **state)
     mw_stream_flag(&s[1], MW_EV_SW0, false);
     mw_stream_wait(&s[0], MW_EV_SW0, 1);
     mw_stream_multimem_st(&s[0], group[0], row(0), ROW, row(1));
-    mw_stream_flag(&s[0], MW_EV_SW1, false); // and only then the other GPU adds its own
+    mw_stream_flag(&s[0], MW_EV_SW1, false); // only then GPU 2 adds its terms
     mw_stream_wait(&s[2], MW_EV_SW1, 1);
     red(&s[2], 0, ROW, MW_REDOP_ADD);
     mw_stream_fence(&s[2]);
@@ -231,10 +231,10 @@ static void misfits(void **state)
         red(&s[1], 0, ROW, MW_REDOP_ADD);
         mw_stream_delay(&s[cases[i].gpu], 600);
         red(&s[cases[i].gpu], 0, cases[i].bytes, cases[i].redop);
-        // rows of others do not wait for it
+        // row 1 does not wait for row 0
         for (unsigned g = 1; g < GPUS; g++)
             red(&s[g], 1, ROW, MW_REDOP_ADD);
-        assert_int_equal(run(s), MW_ERR_DEVICE); // nobody waits for row 0, which stays open
+        assert_int_equal(run(s), MW_ERR_DEVICE); // no stream waits for row 0, which stays open
         assert_error(cases[i].gpu, cases[i].code);
         assert_sum(0, 2);
         assert_sum(1, 6);
@@ -243,7 +243,7 @@ static void misfits(void **state)
     tear_down();
 }
 
-/// Rows with too many contributions, and reds of rows that are not counted.
+/// The home finds too many contributions to a row, and reds to a row that is not counted.
 static void counts_at_home(void **state)
 {
     (void)state;

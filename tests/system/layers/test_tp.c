@@ -200,8 +200,8 @@ static struct loads loads_with(const char *options)
     return loads_of(4, 8, words);
 }
 
-/// Sums of gemm-ar under cais, with right bits and flits: of all homes together, but for the
-/// entries.
+/// Run gemm-ar under cais, and check bits and flits. Returns the sums of all homes'
+/// counters, and the maximum of entries.
 static struct mw_port_sums sums_with(const char *options)
 {
     struct mw_port_sums sum = {0};
@@ -226,7 +226,7 @@ static struct mw_port_sums sums_with(const char *options)
     return sum;
 }
 
-/// Few entries, or a short time, let sums leave in parts, and without entries each red goes alone.
+/// With few entries or a short time sums leave in parts. Without entries each red passes.
 static void reds_are_added_as_the_settings_say(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// red_tracker against plain counts: rows whose contributions come in any order and number, layers
-// that end in the middle, epochs that wrap, contributions too many. Checked: a row is reported when
-// it and all before it are complete, within the cycles of the module's page, and never before.
+// red_tracker against plain counts: contributions in any order and number, layers that end early,
+// epochs that wrap, too many contributions. Checked: a row is reported when it and all rows before
+// it are complete, within the latency that the module's header states, and never earlier.
 
 #include "Vred_tracker.h"
 #include "bench/errors.h"
@@ -22,7 +22,7 @@ struct tracker : model<Vred_tracker> {
     error_watch errors{"red_tracker"};
     source<red> in;
     unsigned count = 0, first = 0, rows = 0, done = 0, whole = 0;
-    uint64_t changed = 0; // the last report
+    uint64_t changed = 0; // cycle of the last input or report
     std::vector<unsigned> sums;
 
     tracker()
@@ -69,7 +69,7 @@ struct tracker : model<Vred_tracker> {
     {
         errors.see(now, dut.err_valid_o, dut.err_code_o);
         if (dut.done_o) {
-            assert_true(done < whole); // in memory, as are those before
+            assert_true(done < whole); // this row and all before it are complete
             done++;
             changed = now;
         }
@@ -112,7 +112,7 @@ TEST(rows_in_order)
                 t.rng.shuffle(reds);
             for (const red &x : reds) {
                 t.in.queue.push_back(x);
-                if (ends && t.rng.one_in(200)) // of a row that may be complete
+                if (ends && t.rng.one_in(200)) // to a row that may be complete
                     t.in.queue.push_back({t.rng.between(t.first, t.rows - 1), 70});
             }
             t.until("the reports", 20 * reds.size() + 100, [&] { return t.in.empty(); });
@@ -125,7 +125,7 @@ TEST(rows_in_order)
     }
 }
 
-// A report in two cycles, and rows that waited for one before them in one of two cycles.
+// One input in two cycles. Rows that were complete before row 0 follow it, one in two cycles.
 TEST(rates)
 {
     tracker t;

@@ -1282,7 +1282,7 @@ TEST_IF(REDS, reds)
     }
 }
 
-// Reds that are counted name own rows, and report their contributions.
+// Merged reds that name counted own rows report their contributions. Others are errors.
 TEST_IF(REDS, counted_reds)
 {
     const unsigned first = 3, rows = 1u << TOKEN_SHIFT;

@@ -52,7 +52,7 @@ struct bench : model<Vrx_red> {
         dut.in_be_i = f.be;
         dut.in_adds_i = static_cast<uint8_t>(f.adds);
         dut.in_row_i = static_cast<uint8_t>(f.row);
-        // it falls only behind a report
+        // it falls only after a report
         dut.added_ready_i = dut.added_ready_i ? !reported : percent(added_rate);
         reported = false;
     }

@@ -96,7 +96,7 @@ struct hub : model<Vsend> {
     }
     static uint64_t to_of(const mw_instr &in) { return uint64_t{in.c_high} << 32 | in.c; }
 
-    // Rows of every home, for static groups from imm on.
+    // Rows of every other home, to the static groups from imm on.
     static bool homes(const mw_instr &in)
     {
         return PARAM_SumEntries && in.op == MW_I_MULTIMEM_RED && in.flags & 1;
@@ -862,7 +862,7 @@ TEST(gathered)
     }
 }
 
-// Rows of every home, as terms of their sums.
+// multimem.red with flags 1: rows of every other home in turn.
 TEST(homes)
 {
     dice rng;

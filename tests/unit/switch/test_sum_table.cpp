@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sum_table between an egress with credits and a hub that returns them as slowly as it likes:
-// reds of all sources for the same addresses, marks, and other stores, at any rate. Each source
+// sum_table between an egress with credits and a hub that returns them at any rate. Reds of all
+// sources for the same addresses, marks (FLAGs), and other packets come at any rate. Each source
 // adds 1 to words of its own, so memory shows whose contributions have arrived. Checked: memory at
 // each mark and at the end, the order of all other packets, that no credit is used twice and all
-// come back, and that a sum leaves after its time.
+// return, and that a sum leaves after its time.
 
 #include "Vsum_table.h"
 #include "bench/errors.h"
@@ -24,9 +24,9 @@ static const unsigned PORT = 1;
 
 struct sum_table : model<Vsum_table> {
     std::deque<wire> to_send;
-    std::deque<bool> send_damaged;                   // the last flit of each of them is
+    std::deque<bool> send_damaged;                   // whether their last flit is
     std::set<std::pair<uint64_t, unsigned>> damaged; // reds, by address and source
-    std::map<uint64_t, bytes> exact;                 // sums of all sources with these bytes alone
+    std::map<uint64_t, bytes> exact;                 // complete sums have exactly these bytes
     size_t flit = 0;
     unsigned all = CREDITS, credits = CREDITS, out = 0; // egress's, packets at the hub
     std::map<uint64_t, std::vector<uint32_t>> pushed, memory;
@@ -58,7 +58,7 @@ struct sum_table : model<Vsum_table> {
     static unsigned group(uint64_t addr) { return 0xffff & (0x5a3c + 0x9e35 * (addr >> 7)); }
     unsigned any_source() { return (PORT + 1 + static_cast<unsigned>(rng.below(N - 1))) % N; }
 
-    // A red that adds to its sum, unless it is wrong.
+    // Sends a red. It adds to its sum, unless it is wrong.
     void red(unsigned src, uint64_t addr, unsigned words, bool wrong = false,
              unsigned redop = MW_REDOP_ADD)
     {
@@ -86,7 +86,7 @@ struct sum_table : model<Vsum_table> {
         if (send_damaged.back() && !wrong)
             damaged.insert({addr, src});
     }
-    // Reds of all sources whose bytes are anything, and what they add up to.
+    // Sends a red of random bytes by each source, and computes their sum.
     void any_reds(uint64_t addr)
     {
         const reduction_kind kind = random_kind(rng);
@@ -183,7 +183,7 @@ struct sum_table : model<Vsum_table> {
                 for (unsigned i = 0; i < 32; i++) {
                     auto &at = memory[addr];
                     at.resize(32);
-                    if (i % N == p.h.src) // later ones of the source are behind the mark
+                    if (i % N == p.h.src) // its later reds have not passed the mark
                         assert_int_equal(at[i], sum[i]);
                 }
             marks.pop_front();
@@ -223,7 +223,7 @@ struct sum_table : model<Vsum_table> {
         store_held = {store_held[1], store_held[2], static_cast<bool>(dut.hold_store_o)};
         out -= dut.crd_i;
         credits += dut.crd_o;
-        // as link_rate; what has started leaves some cycles later
+        // as link_rate does: a flit that has started leaves some cycles later
         pause += dut.starts_o ? slow : pause ? -1 : 0;
         assert_in_range(pause, 0, slow * 22 + 2);
         started += dut.starts_o;
@@ -361,7 +361,7 @@ TEST(misfits)
     assert_int_equal(b.sums, 12);
 }
 
-// A sum that nothing is added to leaves after its time, however long that is.
+// A sum to which nothing is added leaves after timer_i cycles, also with the longest time.
 TEST(times)
 {
     for (unsigned time : {20u, 60000u, 65534u, 65535u}) {

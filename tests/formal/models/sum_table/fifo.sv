@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/common/fifo.sv, which has a proof of its own: the words that the proof gives are
-// shown at once, and stay until they are taken. So it chooses when a word is shown, and which.
+// In place of rtl/common/fifo.sv, which has a proof of its own. A word of the proof appears at the
+// output at once, and stays until it is taken. So the proof chooses each word, and when it appears.
 `default_nettype none
 
 module fifo #(

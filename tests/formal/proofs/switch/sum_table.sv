@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The table of sums between an egress that sends any packets for which it has credits, at any
-// time, and a receiver that returns credits when it likes. When a sum is due is free. Followed are
-// the sums of one address: whose reds are in it, and what leaves for it.
+// The table of sums between an egress and a receiver. The egress sends any packets for which it has
+// credits, at any time. The receiver returns credits at any time. A sum may be due at any time. The
+// proof follows the sums of one address: whose reds are in it, and what leaves for it. A mark is a
+// FLAG or FENCE.
 `default_nettype none
 `include "bundles.svh"
 
@@ -11,8 +12,8 @@ module prove_sum_table #(
     parameter int unsigned Sets = 1,
     parameter int unsigned Credits = 3,
     parameter int unsigned Share = 1,
-    parameter int unsigned Part = 0, // of the proof: 0 the table, 1 the way behind it, 2 that all
-                                     // leaves
+    parameter int unsigned Part = 0, // of the proof: 0 the table, 1 the stages after it, 2 that
+                                     // all packets leave
     localparam int unsigned N = 3
 ) (
     input wire logic         clk_i, valid_i, crd_i, hold_i, quiet_i, red_i, poison_i, tagged_i,
@@ -112,14 +113,14 @@ module prove_sum_table #(
         if (!rst_n) assume (!valid_i && !crd_i);
         if (rst_n) assume (all_i == all_q && limit_i == limit_q && one_i == one_q);
         assume (32'(src_i) < N);
-        assume ((all_i & (all_i - 1'b1)) != '0); // with less than two nothing is added up
+        assume ((all_i & (all_i - 1'b1)) != '0); // with one source nothing is added up
         if (wait_q) assume (valid_i && shown == shown_q);
         if (inside_q) assume (valid_i && kind_i == shown_q[12:11]);
         if (what != Ctrl && !inside_q && egress_q == '0) assume (!valid_i);
         if (there_q == '0) assume (!crd_i);
     end
 
-    // ---- what leaves: the header that goes in now, with the time to the downlink before it ----
+    // ---- what leaves: the header that enters the stages before the downlink in this cycle ----
     logic    begins, lone, goes;   // a packet is taken, a sum is made alone; a header goes out
     header_t out;
     logic    store;
@@ -178,12 +179,12 @@ module prove_sum_table #(
             a_code:  assert (!dropped || bad_code == (((in_q & src) != '0) ? error_pkg::ERR_COUNT
                              : (one_len_q != bytes) ? error_pkg::ERR_LENGTH
                              : error_pkg::ERR_REDUCTION));
-            // what leaves has the number of all reds that have come since the last one, each once
+            // the tag of a sum counts all reds since the sum before, each once
             a_count: assert (!ends || (sum != '0 && out.tag == 8'($countones(sum) - 1)));
             a_like:  assert (!ends || (adds && in_q == '0)
                              || (out.len == 15'(one_len_q)
                                  && out.redop == redop_e'({2'd0, red_q}) && out.own));
-            // one that is complete is not here
+            // no complete sum stays in the table
             a_full:  assert (in_q == '0 || (in_q & all_i) != all_i);
             // (c) no mark of a source passes a sum that has a red of it
             a_mark:  assert (!(begins && what == Mark) || (in_q & src) == '0);
@@ -197,12 +198,12 @@ module prove_sum_table #(
             c_idle:  cover (idle && there_q != '0);
         end
     end
-    // how the table has it
+    // the same sum in the table's registers
     localparam int unsigned UsedW = $clog2(Ways + 1);
     logic [Ways-1:0]  here;
     logic [UsedW-1:0] used, of[N];
     logic             of_differs;
-    logic             lone_one; // that sum is made alone
+    logic             lone_one; // it leaves alone in this cycle
     assign lone_one = lone && i_dut.alone_sum_q.addr == Cfg.MaddrW'(one_addr);
     for (genvar w = 0; w < Ways; w++) begin : gen_here
         assign here[w] = i_dut.valid_q[w][0] && i_dut.word[w].addr == Cfg.MaddrW'(one_addr);
@@ -232,7 +233,7 @@ module prove_sum_table #(
         end
     end
 
-    // ---- (d) packets: whole, as long as they say, and each other one as it came ----
+    // ---- (d) packets: whole, with the length in their header, and all others as they came ----
     logic       flit, last, out_q, more_q;   // a flit goes in that will go out, its last one; ...
     logic [1:0] length;
     logic       long_q;                      // two flits are to come
@@ -259,7 +260,7 @@ module prove_sum_table #(
         else if (flit) long_q <= 1'b0;
     end
 
-    // all leave Through cycles later
+    // each flit leaves Through cycles later
     typedef struct packed {
         logic valid; logic last; logic head; logic [1:0] cls; logic [5:0] opcode; logic own;
         logic poison; logic [1:0] tag; logic [2:0] len; logic [1:0] addr;
@@ -267,7 +268,7 @@ module prove_sum_table #(
     leaves_t      goes_q [Through];
     header_t      dn_head;
     logic         under_way;  // a flit is on its way
-    logic         differs;    // not where the table has it
+    logic         differs;    // the flits on their way are not those of the table's stages
     assign dn_head = header_t'(dn.data);
     always_comb begin
         under_way = 1'b0;
@@ -302,7 +303,7 @@ module prove_sum_table #(
         end
     end
 
-    // ---- a word is read when what was added to it last has been written ----
+    // ---- a word is read after the last addition to it has been written ----
     logic pending, pending_q;
     always_comb begin
         pending = i_dut.a_q.write && {i_dut.a_q.entry, i_dut.a_q.word} == i_dut.read_addr;
@@ -317,9 +318,8 @@ module prove_sum_table #(
                                                || (i_dut.a_q.write && i_dut.a_pair_q))));
     end
 
-    // ---- (f) with credits that come back within Late cycles what is in front waits for Bound
-    // cycles at most, and all leaves as long after the last packet, once the time of each sum is
-    // over ----
+    // ---- (f) if credits return within Late cycles, each flit waits for less than Bound cycles.
+    // Bound cycles after the last packet all sums have left, if all are due ----
     localparam int unsigned Late = 2, Bound = 40;
     logic [1:0] late_q;
     logic [5:0] waited_q, quiet_q; // cycles
