@@ -701,8 +701,8 @@ MW_API int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t 
                                   uint32_t bytes, uint64_t to);
 /// The same with merged reds (red.cais): in layers with sum_entries the switch may add up packets
 /// of several GPUs for the same address. They are in memory when a later FLAG or FENCE of this GPU
-/// takes effect there. Before this GPU adds to the same bytes again, it needs a FLAG or FENCE, else
-/// it records MW_HWERR_COUNT. In layers with sum_gpus the home counts the packets.
+/// takes effect there. Before this GPU adds to the same bytes again, it needs a FLAG or FENCE.
+/// Otherwise it may record MW_HWERR_COUNT. In layers with sum_gpus the home counts the packets.
 /// MW_ERR_CAPACITY at load: the device has no merge_reds.
 MW_API int mw_stream_red_cais(struct mw_stream *s, unsigned group, uint64_t from, uint32_t bytes,
                               uint64_t to);
@@ -1020,9 +1020,9 @@ MW_API int mw_load_counters_read(struct mw_device *device, struct mw_load_counte
 /// Sums of merged reds by home since go. All are 0 on a device without merge_reds.
 struct mw_sum_counters {
     struct mw_port_sums {
-        uint32_t reds;         ///< packets that the table took
-        uint32_t sums;         ///< packets with their sums that left the table
-        uint32_t parts;        ///< of these, packets without a red of every GPU
+        uint32_t reds;         ///< merged reds that the table took
+        uint32_t sums;         ///< sums that left the table
+        uint32_t parts;        ///< of these, sums without a red of every GPU
         uint32_t saved_flits;  ///< flits that came for the downlink and did not leave
         uint32_t most_entries; ///< maximum of entries in use
     } port[MW_MAX_PORTS];
