@@ -236,7 +236,8 @@ module sum_table #(
         end
     end
     assign is_red = enable_i && head.opcode == OP_MULTIMEM_RED && head.own && !head.poison
-                    && head.tag == '0
+                    && head.tag == '0 && head.addr[Cfg.FlitLog2-1:0] == '0
+                    && (head.addr >> Cfg.MaddrW) == '0
                     && (all_i & ~src) != '0 && head.len != '0 && head.len <= 15'(PayloadMaxBytes);
     assign twice = (old.mask & src) != '0;
     assign fits = old.len == head.len[7:0] && old.red == {head.dtype, head.redop};
@@ -426,7 +427,8 @@ module sum_table #(
     logic [EntryW+WordW-1:0] read_addr;
     header_t swapped;  // the packet's header, of the sum that leaves in its place
 
-    assign re = (pop && inside_q) || (alone_q && step_q >= (WordW + 1)'(Cfg.HeadFlits));
+    assign re = (pop && inside_q && way_q.kind inside {Make, Merge, Complete})
+                || (alone_q && step_q >= (WordW + 1)'(Cfg.HeadFlits));
     assign read_addr = alone_q ? {alone_entry_q, WordW'(step_q - (WordW+1)'(Cfg.HeadFlits))}
                                : {way_q.entry, word_q};
     always_comb begin

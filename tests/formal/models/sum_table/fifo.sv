@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/common/fifo.sv, which has a proof of its own. A word of the proof appears at the
-// output at once, and stays until it is taken. So the proof chooses each word, and when it appears.
+// In place of rtl/common/fifo.sv, which has a proof of its own: a word that the proof gives is
+// shown at once, and stays until it is taken; no other comes before. So the proof chooses when a
+// word is shown, and which.
 `default_nettype none
 
 module fifo #(
@@ -18,12 +19,18 @@ module fifo #(
     output logic [Width-1:0]           data_o,
     output logic [$clog2(Depth+1)-1:0] level_o
 );
-    assign valid_o = valid_i;
-    assign ready_o = ready_i;
-    assign data_o  = data_i;
-    assign level_o = '0;
+    logic             kept_q;
+    logic [Width-1:0] data_q;
 
-    wire unused = &{1'b0, clk_i, rst_ni};
+    assign valid_o = kept_q || valid_i;
+    assign ready_o = !kept_q;
+    assign data_o  = kept_q ? data_q : data_i;
+    assign level_o = '0;
+    always_ff @(posedge clk_i) begin
+        kept_q <= rst_ni && valid_o && !ready_i;
+        data_q <= !rst_ni ? '0 : data_o;
+    end
+    always_comb if (kept_q) assume (!valid_i);
 endmodule
 
 `default_nettype wire

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The table of sums between an egress and a receiver. The egress sends any packets for which it has
-// credits, at any time. The receiver returns credits at any time. A sum may be due at any time. The
-// proof follows the sums of one address: whose reds are in it, and what leaves for it. A mark is a
-// FLAG or FENCE.
+// The table of sums between an egress that sends any packets for which it has credits, at any
+// time, and a receiver that returns credits when it likes. Other classes come beside them. When a
+// sum is due is free. Followed are the sums of one address: whose reds are in it, and what leaves
+// for it.
 `default_nettype none
 `include "bundles.svh"
 
@@ -12,12 +12,12 @@ module prove_sum_table #(
     parameter int unsigned Sets = 1,
     parameter int unsigned Credits = 3,
     parameter int unsigned Share = 1,
-    parameter int unsigned Part = 0, // of the proof: 0 the table, 1 the stages after it, 2 that
-                                     // all packets leave
+    parameter int unsigned Part = 0, // of the proof: 0 the table, 1 the way behind it, 2 that all
+                                     // leaves
     localparam int unsigned N = 3
 ) (
-    input wire logic         clk_i, valid_i, crd_i, hold_i, quiet_i, red_i, poison_i, tagged_i,
-    input wire logic         err_i,
+    input wire logic         clk_i, valid_i, other_i, long_i, crd_i, hold_i, quiet_i, red_i,
+                             poison_i, tagged_i, err_i,
     input wire logic [1:0]   kind_i, src_i, addr_i, one_i, size_i,
     input wire logic [N-1:0] all_i,
     input wire logic [8:0]   limit_i,
@@ -33,7 +33,7 @@ module prove_sum_table #(
         c.SumEntries = Ways * Sets;
         c.SumWays = Ways;
         c = cfg_pkg::derived(c);
-        c.MaddrW = (Sets > 1) ? 9 : 2;
+        c.MaddrW = (Sets > 1) ? 9 : 6;
         return c;
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -42,93 +42,123 @@ module prove_sum_table #(
 
     logic [3:0]          egress_q, there_q; // credits of egress, of packets that are on their way
                                             // or at the receiver
-    logic                rst_n, hold, starts, crd, idle, pop;
+    logic                rst_n, hold, hold_store, starts, crd, idle;
     logic [N-1:0]        bad;
     error_pkg::err_e     bad_code;
     `MW_LINK(Cfg)        in, dn;
-    header_t             head;
 
-    // ---- what comes: reds, marks, other stores, packets of another class ----
-    typedef enum logic [1:0] {Red, Mark, Store, Ctrl} what_e;
-    what_e what;
-    logic  inside_q;              // a header has been taken, and not all of its packet
-    logic  left_q;                // another flit follows the next one
-    logic  wait_q;                // what is shown was not taken
-    logic [7:0] bytes;
+    // ---- what comes: reds, marks and other stores; packets of another class ----
+    typedef enum logic [1:0] {Red, Mark, Store} what_e;
+    typedef struct packed {
+        what_e what; logic [1:0] src; logic [1:0] addr; logic red; logic poison; logic with_tag;
+        logic [7:0] bytes;
+    } header_in_t;
+    header_in_t new_in, kept_in_q, shown; // its header; what is in front
+    header_t    head, other_head, new_head;
+    logic       pop, other_pop;
+    logic       wait_q, other_wait_q;     // a header came before, and is not taken
+    logic       inside_q, other_inside_q; // a header has been taken, and not all of its packet
+    logic       left_q;                   // another flit follows the next one
+    logic       other_long_q, other_long, s_last, other_last;
 
-    // one flit, or two, full or not
-    assign bytes = (size_i == 2'd0) ? 8'd16 : (size_i == 2'd1) ? 8'd24 : 8'd32;
-    assign what = what_e'(kind_i);
-    always_comb begin
-        head = '0;
-        unique case (what)
-            Red:     head.opcode = OP_MULTIMEM_RED;
-            Mark:    head.opcode = red_i ? OP_FLAG : OP_FENCE;
-            Store:   head.opcode = OP_ST;
-            default: head.opcode = OP_SIGNAL;
-        endcase
-        head.cls = (what == Ctrl) ? CLS_CTRL : CLS_STORE;
-        head.own = what == Red;
-        head.src = 5'(src_i);
-        head.addr = (Sets > 1) ? {39'd0, addr_i, 7'd0} : {46'd0, addr_i};
-        if (what == Red || what == Store) begin
-            head.len = 15'(bytes);
-            head.poison = poison_i;
-            head.tag = 8'(tagged_i);
-            head.redop = redop_e'({2'd0, red_i});
+    function automatic header_t header_of(input header_in_t x);
+        header_t h;
+        h = '0;
+        h.opcode = (x.what == Red) ? OP_MULTIMEM_RED : (x.what == Store) ? OP_ST
+                   : x.red ? OP_FLAG : OP_FENCE;
+        h.cls = CLS_STORE;
+        h.own = x.what == Red;
+        h.src = 5'(x.src);
+        h.addr = (Sets > 1) ? {39'd0, x.addr, 7'd0} : {42'd0, x.addr, 4'd0};
+        if (x.what != Mark) begin
+            h.len = 15'(x.bytes);
+            h.poison = x.poison;
+            h.tag = 8'(x.with_tag);
+            h.redop = redop_e'({2'd0, x.red});
         end
+        return h;
+    endfunction
+
+    // a payload has a flit, or two, full or not
+    assign new_in = '{what: what_e'(kind_i), src: src_i, addr: addr_i, red: red_i, poison: poison_i,
+                      with_tag: tagged_i, bytes: (size_i == 2'd0) ? 8'd16 : (size_i == 2'd1) ? 8'd24
+                                               : 8'd32};
+    assign shown = wait_q ? kept_in_q : new_in;
+    assign head = header_of(shown);
+    assign new_head = header_of(new_in);
+    assign other_long = other_wait_q ? other_long_q : long_i;
+    always_comb begin
+        other_head = '0;
+        other_head.opcode = OP_RESULT;
+        other_head.cls = CLS_PART;
+        other_head.len = other_long ? 15'd16 : '0;
+    end
+    assign s_last = inside_q ? !left_q : shown.what == Mark;
+    assign other_last = other_inside_q || !other_long;
+    always_comb begin
         in = '0;
-        in.valid = valid_i;
-        in.last = inside_q ? !left_q : head.len == '0;
-        in.err = err_i && inside_q;
-        in.cls = head.cls;
-        if (!inside_q) in.data = Cfg.FlitW'(head);
+        in.valid = valid_i || other_i;
+        in.cls = other_i ? CLS_PART : CLS_STORE;
+        if (other_i) begin
+            in.last = other_inside_q || !long_i;
+            if (!other_inside_q) in.data = Cfg.FlitW'(other_head);
+        end else begin
+            in.last = inside_q ? !left_q : new_in.what == Mark;
+            in.err = err_i && inside_q;
+            if (!inside_q) in.data = Cfg.FlitW'(new_head);
+        end
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_table #(.Cfg(Cfg), .Share(Share)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .enable_i(1'b1), .down_i(1'b0), .port_i('0),
         .epoch_i(2'd0), .all_i, .limit_i, .timer_i, .credits_i(Cfg.StoreW'(Credits)),
-        .in_i(in), .hold_o(hold), .hold_store_o(), .hold_i,
+        .in_i(in), .hold_o(hold), .hold_store_o(hold_store), .hold_i,
         .starts_o(starts), .bad_o(bad),
         .bad_code_o(bad_code), .crd_o(crd), .out_o(dn), .crd_i, .count_idx_i('0), .count_o(),
         .idle_o(idle)
     );
-    assign pop = i_dut.pop || i_dut.other_pop;
+    assign pop = i_dut.pop;
+    assign other_pop = i_dut.other_pop;
 
-    logic [12:0]  shown, shown_q;
     logic [N-1:0] all_q;
     logic [8:0]   limit_q;
     logic [1:0]   one_q;
-    assign shown = {kind_i, src_i, addr_i, red_i, poison_i, tagged_i, size_i, err_i};
     always_ff @(posedge clk_i) begin
         {all_q, limit_q, one_q} <= {all_i, limit_i, one_i};
-        shown_q <= shown;
-        wait_q  <= rst_n && valid_i && !pop;
-        if (!rst_n) inside_q <= 1'b0;
-        else if (pop) inside_q <= !in.last;
-        if (pop) left_q <= !inside_q && bytes > 8'd16;
+        kept_in_q    <= shown;
+        other_long_q <= other_long;
+        if (!rst_n) {wait_q, other_wait_q, inside_q, other_inside_q} <= '0;
+        else begin
+            wait_q <= (wait_q || valid_i) && !pop;
+            other_wait_q <= (other_wait_q || other_i) && !other_pop;
+            if (pop) inside_q <= !s_last;
+            if (other_pop) other_inside_q <= !other_last;
+        end
+        if (pop) left_q <= !inside_q && shown.bytes > 8'd16;
     end
     always_comb begin
-        if (!rst_n) assume (!valid_i && !crd_i);
+        if (!rst_n) assume (!valid_i && !other_i && !crd_i);
         if (rst_n) assume (all_i == all_q && limit_i == limit_q && one_i == one_q);
-        assume (32'(src_i) < N);
-        assume ((all_i & (all_i - 1'b1)) != '0); // with one source nothing is added up
-        if (wait_q) assume (valid_i && shown == shown_q);
-        if (inside_q) assume (valid_i && kind_i == shown_q[12:11]);
-        if (what != Ctrl && !inside_q && egress_q == '0) assume (!valid_i);
+        assume (32'(src_i) < N && kind_i != 2'd3);
+        assume ((all_i & (all_i - 1'b1)) != '0); // with less than two nothing is added up
+        assume (!(valid_i && other_i));
+        // a packet that has begun has no gap
+        if (inside_q) assume (valid_i);
+        if (other_inside_q) assume (other_i);
+        if (!inside_q && egress_q == '0) assume (!valid_i);
         if (there_q == '0) assume (!crd_i);
     end
 
-    // ---- what leaves: the header that enters the stages before the downlink in this cycle ----
-    logic    begins, lone, goes;   // a packet is taken, a sum is made alone; a header goes out
+    // ---- what leaves: the header that goes in now, with the time to the downlink before it ----
+    logic    begins, other_begins, lone, goes; // a packet is taken, a sum is made alone; a header
+                                               // goes out
     header_t out;
-    logic    store;
     assign begins = pop && !inside_q;
+    assign other_begins = other_pop && !other_inside_q;
     assign lone   = i_dut.alone_q && i_dut.step_q == '0;
-    assign goes   = lone || (begins && (!store || i_dut.out));
-    assign out    = lone ? i_dut.made : store ? i_dut.swapped : head;
-    assign store  = what != Ctrl;
+    assign goes   = lone || (begins && i_dut.out) || other_begins;
+    assign out    = lone ? i_dut.made : begins ? i_dut.swapped : other_head;
 
     // ---- (a) credits ----
     logic       lone_due_q;
@@ -138,13 +168,13 @@ module prove_sum_table #(
             there_q    <= '0;
             lone_due_q <= 1'b0;
         end else begin
-            egress_q   <= egress_q + 4'(crd) - 4'(begins && store);
-            there_q    <= there_q + 4'(lone || (begins && i_dut.out && store)) - 4'(crd_i);
+            egress_q   <= egress_q + 4'(crd) - 4'(begins);
+            there_q    <= there_q + 4'(lone || (begins && i_dut.out)) - 4'(crd_i);
             lone_due_q <= i_dut.evicts;
             if (Part == 0) begin
-            a_credits: assert (5'(egress_q) + 5'(there_q) + 5'(i_dut.own_q) + 5'(i_dut.owed_q)
-                               + 5'(lone_due_q) == 5'(Credits));
-            a_lone:    assert (lone == lone_due_q);
+                a_credits: assert (5'(egress_q) + 5'(there_q) + 5'(i_dut.own_q)
+                                   + 5'(i_dut.owed_q) + 5'(lone_due_q) == 5'(Credits));
+                a_lone:    assert (lone == lone_due_q);
             end
         end
     end
@@ -155,55 +185,54 @@ module prove_sum_table #(
     logic         red_q;
     logic [47:0]  one_addr;
     logic [7:0]   one_len_q;
-    assign one_addr  = (Sets > 1) ? {39'd0, one_i, 7'd0} : {46'd0, one_i};
-    assign src       = N'(1) << src_i;
-    assign mergeable = what == Red && !poison_i && !tagged_i;
-    assign is_one    = begins && mergeable && addr_i == one_i;
+    assign one_addr  = (Sets > 1) ? {39'd0, one_i, 7'd0} : {42'd0, one_i, 4'd0};
+    assign src       = N'(1) << shown.src;
+    assign mergeable = shown.what == Red && !shown.poison && !shown.with_tag;
+    assign is_one    = begins && mergeable && shown.addr == one_i;
     assign dropped   = is_one && bad != '0;
     assign adds      = is_one && !dropped;
     assign sum       = in_q | (adds ? src : '0);
     assign ends      = goes && out.opcode == OP_MULTIMEM_RED && !out.poison
-                       && (lone || mergeable)
+                       && (lone || (begins && mergeable))
                        && out.addr == one_addr;
     always_ff @(posedge clk_i) begin
         if (!rst_n) in_q <= '0;
         else if (ends) in_q <= '0;
         else in_q <= sum;
-        if (adds && in_q == '0) {one_len_q, red_q} <= {bytes, red_i};
+        if (adds && in_q == '0) {one_len_q, red_q} <= {shown.bytes, shown.red};
         if (rst_n && Part == 0) begin
             // a red is dropped exactly if it does not fit the sum that is there
             a_drop:  assert (!is_one || dropped == (in_q != '0 && ((in_q & src) != '0
-                             || one_len_q != bytes || red_q != red_i)));
+                             || one_len_q != shown.bytes || red_q != shown.red)));
             a_bad:   assert (bad == '0 || (begins && mergeable && bad == src && !i_dut.out));
-            a_side:  assert (!pop || i_dut.other_pop == !store);
             a_code:  assert (!dropped || bad_code == (((in_q & src) != '0) ? error_pkg::ERR_COUNT
-                             : (one_len_q != bytes) ? error_pkg::ERR_LENGTH
+                             : (one_len_q != shown.bytes) ? error_pkg::ERR_LENGTH
                              : error_pkg::ERR_REDUCTION));
-            // the tag of a sum counts all reds since the sum before, each once
+            // what leaves has the number of all reds that have come since the last one, each once
             a_count: assert (!ends || (sum != '0 && out.tag == 8'($countones(sum) - 1)));
             a_like:  assert (!ends || (adds && in_q == '0)
                              || (out.len == 15'(one_len_q)
                                  && out.redop == redop_e'({2'd0, red_q}) && out.own));
-            // no complete sum stays in the table
+            // one that is complete is not here
             a_full:  assert (in_q == '0 || (in_q & all_i) != all_i);
             // (c) no mark of a source passes a sum that has a red of it
-            a_mark:  assert (!(begins && what == Mark) || (in_q & src) == '0);
+            a_mark:  assert (!(begins && shown.what == Mark) || (in_q & src) == '0);
             // (e)
             a_idle:  assert (!idle || (in_q == '0 && 32'(egress_q) + 32'(there_q) == Credits));
-            c_swap:  cover (ends && !lone && addr_i != one_i);
+            c_swap:  cover (ends && !lone && shown.addr != one_i);
             c_lone:  cover (ends && lone && $countones(sum) == 2);
             c_full:  cover (ends && adds && in_q != '0);
-            c_mark:  cover (begins && what == Mark && wait_q);
+            c_mark:  cover (begins && shown.what == Mark && wait_q && other_wait_q);
             c_drop:  cover (dropped && bad_code == error_pkg::ERR_REDUCTION);
             c_idle:  cover (idle && there_q != '0);
         end
     end
-    // the same sum in the table's registers
+    // how the table has it
     localparam int unsigned UsedW = $clog2(Ways + 1);
     logic [Ways-1:0]  here;
     logic [UsedW-1:0] used, of[N];
-    logic             of_differs;
-    logic             lone_one; // it leaves alone in this cycle
+    logic             of_differs, lone_one;
+
     assign lone_one = lone && i_dut.alone_sum_q.addr == Cfg.MaddrW'(one_addr);
     for (genvar w = 0; w < Ways; w++) begin : gen_here
         assign here[w] = i_dut.valid_q[w][0] && i_dut.word[w].addr == Cfg.MaddrW'(one_addr);
@@ -228,31 +257,35 @@ module prove_sum_table #(
         if (rst_n && Part == 0) begin
             a_there: assert ((in_q != '0) == (here != '0 || lone_one));
             a_alone: assert (!lone_one || (i_dut.alone_sum_q.mask == in_q && here == '0));
+            a_kept:  assert (wait_q == i_dut.i_in.kept_q && other_wait_q == i_dut.i_other.kept_q
+                             && inside_q == i_dut.inside_q
+                             && other_inside_q == i_dut.other_inside_q
+                             && !(wait_q && inside_q) && !(other_wait_q && other_inside_q)
+                             && !(inside_q && other_inside_q));
             a_used:  assert (i_dut.used_q == used);
             a_of:    assert (!of_differs);
         end
     end
 
-    // ---- (d) packets: whole, with the length in their header, and all others as they came ----
+    // ---- (d) packets: whole, as long as they say, and each other one as it came ----
     logic       flit, last, out_q, more_q;   // a flit goes in that will go out, its last one; ...
     logic [1:0] length;
     logic       long_q;                      // two flits are to come
-    assign flit   = i_dut.alone_q || (pop && (!store || (inside_q ? out_q : i_dut.out)));
-    assign last   = i_dut.alone_q ? i_dut.alone_last : in.last;
-    assign length = (out.opcode == OP_MULTIMEM_RED || what == Store)
-                    ? 2'((out.len + 15'd15) / 15'd16) : '0;
+    assign flit   = i_dut.alone_q || other_pop || (pop && (inside_q ? out_q : i_dut.out));
+    assign last   = i_dut.alone_q ? i_dut.alone_last : other_pop ? other_last : s_last;
+    assign length = 2'((out.len + 15'd15) / 15'd16);
     always_ff @(posedge clk_i) begin
         if (begins) out_q <= i_dut.out;
         if (!rst_n) more_q <= 1'b0;
         else if (flit) more_q <= !last;
-        if (rst_n) c_start: cover (valid_i);
+        if (rst_n) c_start: cover (valid_i || other_i);
         if (rst_n && Part == 0) begin
             a_whole:   assert (!more_q || (flit && !goes));
             a_begin:   assert (!(flit && !more_q) || goes);
             a_last:    assert (!goes || last == (length == '0));
             a_length:  assert (!(flit && more_q) || last == !long_q);
-            a_other:   assert (!(begins && store && !mergeable) || (i_dut.out && out == head));
-            a_apart:   assert (!(i_dut.alone_q && pop));
+            a_pass:    assert (!(begins && !mergeable) || (i_dut.out && out == head));
+            a_apart:   assert (2'(i_dut.alone_q) + 2'(pop) + 2'(other_pop) <= 2'd1);
         end
     end
     always_ff @(posedge clk_i) begin
@@ -260,7 +293,7 @@ module prove_sum_table #(
         else if (flit) long_q <= 1'b0;
     end
 
-    // each flit leaves Through cycles later
+    // all leave Through cycles later
     typedef struct packed {
         logic valid; logic last; logic head; logic [1:0] cls; logic [5:0] opcode; logic own;
         logic poison; logic [1:0] tag; logic [2:0] len; logic [1:0] addr;
@@ -268,7 +301,7 @@ module prove_sum_table #(
     leaves_t      goes_q [Through];
     header_t      dn_head;
     logic         under_way;  // a flit is on its way
-    logic         differs;    // the flits on their way are not those of the table's stages
+    logic         differs;    // not where the table has it
     assign dn_head = header_t'(dn.data);
     always_comb begin
         under_way = 1'b0;
@@ -279,9 +312,9 @@ module prove_sum_table #(
     end
     always_ff @(posedge clk_i) begin
         goes_q[0] <= '{valid: rst_n && flit, last: last, head: goes,
-                       cls: (lone || i_dut.alone_q) ? CLS_STORE : in.cls, opcode: out.opcode,
+                       cls: other_pop ? CLS_PART : CLS_STORE, opcode: out.opcode,
                        own: out.own, poison: out.poison, tag: out.tag[1:0], len: out.len[5:3],
-                       addr: out.addr[((Sets > 1) ? 7 : 0)+:2]};
+                       addr: out.addr[((Sets > 1) ? 7 : 4)+:2]};
         for (int unsigned i = 1; i < Through; i++) begin
             goes_q[i] <= goes_q[i-1];
             if (!rst_n) goes_q[i].valid <= 1'b0;
@@ -298,12 +331,12 @@ module prove_sum_table #(
                                 && dn_head.poison == goes_q[Through-1].poison
                                 && dn_head.tag[1:0] == goes_q[Through-1].tag
                                 && dn_head.len[5:3] == goes_q[Through-1].len
-                                && dn_head.addr[((Sets > 1) ? 7 : 0)+:2]
+                                && dn_head.addr[((Sets > 1) ? 7 : 4)+:2]
                                    == goes_q[Through-1].addr));
         end
     end
 
-    // ---- a word is read after the last addition to it has been written ----
+    // ---- a word is read when what was added to it last has been written ----
     logic pending, pending_q;
     always_comb begin
         pending = i_dut.a_q.write && {i_dut.a_q.entry, i_dut.a_q.word} == i_dut.read_addr;
@@ -318,11 +351,12 @@ module prove_sum_table #(
                                                || (i_dut.a_q.write && i_dut.a_pair_q))));
     end
 
-    // ---- (f) if credits return within Late cycles, each flit waits for less than Bound cycles.
-    // Bound cycles after the last packet all sums have left, if all are due ----
+    // ---- (f) with credits that come back within Late cycles what is in front waits for Bound
+    // cycles at most, and all leaves as long after the last packet, once the time of each sum is
+    // over. Other classes wait for a packet of this one ----
     localparam int unsigned Late = 2, Bound = 40;
     logic [1:0] late_q;
-    logic [5:0] waited_q, quiet_q; // cycles
+    logic [5:0] waited_q, other_waited_q, quiet_q; // cycles
     logic       quiet;
 
     assign quiet = quiet_q != '0;
@@ -330,17 +364,21 @@ module prove_sum_table #(
         always_comb begin
             assume (!hold_i);
             if (there_q != '0 && 32'(late_q) == Late) assume (crd_i);
-            if (quiet && !wait_q && !inside_q) assume (!valid_i);
+            if (quiet && !inside_q) assume (!valid_i);
+            if (quiet && !other_inside_q) assume (!other_i);
             if (quiet) assume (i_dut.due || !i_dut.valid_q[i_dut.look_way][i_dut.look_set]
                                || i_dut.mark_waits);
         end
         always_ff @(posedge clk_i) begin
             late_q   <= (there_q == '0 || crd_i) ? '0 : late_q + 1'b1;
-            waited_q <= (valid_i && !pop) ? waited_q + 1'b1 : '0;
+            waited_q <= ((valid_i || wait_q) && !pop) ? waited_q + 1'b1 : '0;
+            other_waited_q <= ((other_i || other_wait_q) && !other_pop) ? other_waited_q + 1'b1
+                              : '0;
             quiet_q  <= (quiet || quiet_i) ? quiet_q + 6'(quiet_q != '1) : '0;
             if (quiet_i && !quiet) quiet_q <= 6'd1;
-            if (!rst_n) {late_q, waited_q, quiet_q} <= '0;
+            if (!rst_n) {late_q, waited_q, other_waited_q, quiet_q} <= '0;
             if (rst_n) begin
+                a_other: assert (32'(other_waited_q) < 6);
                 a_wait:  assert (32'(waited_q) < Bound);
                 a_quiet: assert (32'(quiet_q) < Bound || (idle && in_q == '0));
                 c_wait:  cover (waited_q == 6'd16);
@@ -348,10 +386,10 @@ module prove_sum_table #(
             end
         end
     end else begin : gen_safe
-        assign {late_q, waited_q, quiet_q} = '0;
+        assign {late_q, waited_q, other_waited_q, quiet_q} = '0;
     end
 
-    wire unused = &{1'b0, hold, starts, quiet_i, late_q, waited_q};
+    wire unused = &{1'b0, hold, hold_store, starts, quiet_i, late_q, waited_q, other_waited_q};
 endmodule
 
 `default_nettype wire
