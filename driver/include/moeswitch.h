@@ -517,9 +517,10 @@ struct mw_layer_config {
     unsigned load_expert;   ///< own expert that mw_stream_expert_landed runs on rows that landed
     unsigned merge_entries; ///< entries of each table of loads in use; 511: all; 0: none merges
     /// Type of the hidden values at xs_base and xd_base, MW_ROWTYPE_ of packet.h. With
-    /// MW_ROWTYPE_E4M3 a row there has row_bytes / 2 bytes, a multiple of the flit. The stride is
-    /// that of all rows. The experts convert values without rounding, and their results have
-    /// row_bytes. With MW_ROWTYPE_E4M3_BLOCKS the row has whole blocks of MW_SCALE_BLOCK values.
+    /// MW_ROWTYPE_E4M3 a row there has row_bytes / 2 bytes, a multiple of the flit, and no scale:
+    /// the experts' coefficients include it. The stride is that of bf16 rows. The experts convert
+    /// values without rounding, and their bf16 results have row_bytes.
+    /// With MW_ROWTYPE_E4M3_BLOCKS the row has whole blocks of MW_SCALE_BLOCK values.
     /// Their fp32 scales follow, filled up with zeros to 16 bytes. Experts multiply the gate weight
     /// by the scale of a block, rounded to fp32. With MW_ROWTYPE_NVFP4 the row has whole blocks,
     /// too: row_bytes / 4 bytes of values, then scales as in packet.h. Experts multiply the gate
@@ -1212,8 +1213,9 @@ struct mw_dymulticast_prop {
     /// NULL: `experts` is a multiple of N, and expert e is on GPU e / (experts / N).
     const struct mw_expert_place *places;
     /// Type of the hidden values on their way to the experts, MW_ROWTYPE_ of packet.h, as in
-    /// mw_layer_config. 0: bf16. With another one, rows are given by mw_dispatch_typed, and read by
-    /// mw_received_typed. Results of experts and output rows are bf16 in any case.
+    /// mw_layer_config. 0: bf16. With another type, the program passes rows to mw_dispatch_typed or
+    /// mw_handle_create_typed, and reads them with mw_received_typed. Rows of cached handles,
+    /// results of experts and output rows are bf16 in any case.
     unsigned dispatch_type;
     /// Layers keep counts and rows for cached handles. The layout then has a second dispatch
     /// region. MW_ERR_CAPACITY: the device has no cached_handle.
@@ -1310,9 +1312,9 @@ struct mw_received_row {
 MW_API int mw_received(struct mw_handle *handle, unsigned expert, struct mw_received_row *row,
                        uint16_t *x, size_t max, size_t *count,
                        const struct mw_wait_options *options);
-/// The same for rows of any type: the arrays of `rows`, of which each may be NULL, receive those of
-/// `max` rows. mw_received returns MW_ERR_INVALID if it shall read values that are not
-/// bf16.
+/// The same for rows of any type. The arrays of `rows`, of which each may be NULL, receive the
+/// codes and scales of up to `max` rows. mw_received returns MW_ERR_INVALID if it would have to
+/// read values that are not bf16.
 MW_API int mw_received_typed(struct mw_handle *handle, unsigned expert, struct mw_received_row *row,
                              const struct mw_typed_rows *rows, size_t max, size_t *count,
                              const struct mw_wait_options *options);

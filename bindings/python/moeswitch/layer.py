@@ -73,11 +73,12 @@ class DyMulticast(Local):
 
     hidden: values of a token, a multiple of half a flit's bytes; experts: of all GPUs; k: experts per token; tokens: of
     all GPUs together; rows_per_expert: most rows that an expert gets, without it as many as there are tokens;
-    gpu_of_expert [experts]: where each expert is, without it in equal parts one GPU behind the other. An expert with
-    several places (a replica) has a number, and a coefficient, for each. dispatch_type: how the experts get the rows,
-    "bf16", "e4m3" (a scale for every 128 values), "e4m3-tensor" or "nvfp4"; results are bf16. cached_handles: layers
-    keep what dispatch(dy, handle=...) of a backward pass needs; gate_gradients: the device's experts then return
-    gradients of the gate weights, too (Handle.gradients).
+    gpu_of_expert [experts]: the GPU of each expert, without it e // (experts / N). If an expert has several places
+    (replicas), each place counts as an expert, with a number and a coefficient of its own. dispatch_type: type of the
+    rows that experts receive: "bf16", "e4m3" (a scale for every 128 values), "e4m3-tensor" (no scale: the coefficients
+    include it) or "nvfp4" (a scale for every 16 values, and one for each row); results are bf16. cached_handles: layers
+    keep what dispatch(dy, handle=...) of a backward pass needs; gate_gradients: the device's experts of a cached layer
+    also return gradients of the gate weights (Handle.gradients), which requires cached_handles and "bf16".
     """
 
     def __init__(self, device, hidden, experts, k, tokens, rows_per_expert=None, gpu_of_expert=None,
@@ -203,9 +204,10 @@ class Handle(Local):
 
         x: rows of this handle's tokens, an array [N][tokens][hidden] or a list of N arrays, in bf16 whatever
         dispatch_type is; coefficients as in prepare(), without them those of this handle. Its layers count nothing:
-        they use what the last layer of this handle left. Error (MW_ERR_HANDLE) of its dispatch(), combine() and run():
-        the device no longer has that, as another layer has counted since, and the message says what came in between.
-        dispatch() or run() this handle again then. Error (MW_ERR_INVALID): the object has no cached_handles.
+        they use counts and allocated rows of this handle's last layer. Error (MW_ERR_HANDLE) of its dispatch(),
+        combine() and run(): the device no longer has these, for example because another layer has counted since. The
+        message says what came in between. Then dispatch() or run() this handle again. Error (MW_ERR_INVALID): the
+        object has no cached_handles.
         """
         multicast = self._multicast
         gpus = multicast.device.gpus
