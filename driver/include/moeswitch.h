@@ -561,7 +561,8 @@ struct mw_layer_config {
     /// GPUs whose merged reds complete an own row at xd_base, 0 to the device's number of GPUs.
     /// The event counter MW_EV_TOKENS then counts complete rows, in the order of their indices from
     /// sum_first on. A merged red that names no such row records MW_HWERR_BOUNDS, and one too many
-    /// MW_HWERR_COUNT. 0: MW_EV_TOKENS counts finished sums of dymultimem.ld_reduce.
+    /// MW_HWERR_COUNT. 0: MW_EV_TOKENS counts finished sums of dymultimem.ld_reduce. The rows must
+    /// lie in [st_lo, st_hi) of the layout, so set these two fields before mw_layer_configure.
     /// MW_ERR_CAPACITY: the device has no merge_reds. MW_ERR_INVALID: more than its GPUs.
     unsigned sum_gpus;
     unsigned sum_first; ///< index of the first own row that is counted, to 32767
