@@ -36,7 +36,7 @@ $(if $(filter lanes,$(BACKEND)),$(if $(filter-out 0,$(TRACE)),$(error BACKEND=la
 # published: what published systems need, without what moeswitch alone and slower links do;
 # in the same cycles, simulated faster
 PUBLISHED_PARAMS := TargetListCache=0 TokenOrder=0 SwitchReductions=0 TileReductions=0 MergeLoads=0 MergeKeep=0 \
-    RowTypes=0 GateGradients=0 CachedHandle=0 LinkRate=0
+    SumEntries=0 RowTypes=0 GateGradients=0 CachedHandle=0 LinkRate=0
 # basic: without what else unicast, dysharp-basic and dysharp have no use for
 BASIC_PARAMS := $(PUBLISHED_PARAMS) Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 SourceLists=0 RpmEntries=0
 # ... and with as many entries of the allocators' caches as a layer uses that says nothing of them
