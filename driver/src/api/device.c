@@ -65,6 +65,8 @@ static int read_load_room(struct mw_device *d, struct mw_device_info *info)
     info->kept_bytes = MWI_GET(MW_FABRIC__LOAD_ROOM__KEEP, room) << 10;
     info->open_loads = MWI_GET(MW_FABRIC__LOAD_ROOM__OPEN_LOADS, room);
     info->open_syncs = MWI_GET(MW_FABRIC__LOAD_ROOM__OPEN_SYNCS, room);
+    if (!info->merge_reds) // then a device may lack the register
+        return 0;
     status = mwi_read(d, MWI_FABRIC(sum_room), &room);
     info->sum_entries = MWI_GET(MW_FABRIC__SUM_ROOM__ENTRIES, room);
     return status;
