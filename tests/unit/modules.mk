@@ -192,9 +192,9 @@ $(eval $(call variant,packet_manager_16,packet_manager,N=16 FlitBytes=16 MemByte
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
 UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 \
-    Gathered=1 TileReductions=1 RowSparse=1 SourceLists=1 GateGradients=1
+    Gathered=1 TileReductions=1 SumEntries=16 RowSparse=1 SourceLists=1 GateGradients=1
 $(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 \
-    RowRanges=0 Gathered=0 TileReductions=0 RowSparse=0 SourceLists=0 GateGradients=0))
+    RowRanges=0 Gathered=0 TileReductions=0 SumEntries=0 RowSparse=0 SourceLists=0 GateGradients=0))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=10 TokensLog2=5 MaxExperts=128 MaxLocalExperts=16 \

@@ -166,12 +166,25 @@ function loads() {
         () => systems.flatMap((s, i) => s.loads ? [row(s, i)] : [])) : null;
 }
 
+// ---- reds that the switch adds up ----
+
+const SUMS = [["reds", "reds"], ["taken", "taken by the tables"], ["sums", "sums that left them"],
+    ["parts", "without a red of every GPU"], ["saved_flits", "flits saved"],
+    ["merge_rate", "added up, of those possible", times], ["most_entries", "most entries of a port in use"]];
+
+function sums() {
+    const row = (s, i) => [s.system, ...SUMS.map(([key, , format]) => figure(`${system(i)}/sums/${key}`, format ?? null))];
+    return systems.some((s) => s.sums) ? figures("reds that the switch adds up", ["system", ...SUMS.map(([, head]) => head)],
+        () => systems.flatMap((s, i) => s.sums ? [row(s, i)] : [])) : null;
+}
+
 function run() {
     const words = ["backend", "verilator", "compiler", "flags", "sources"], ranges = systems.some((s) => s.ranges !== undefined);
     return [figures("parameters of the run", ["parameter", "value"], () => parameterRows("/params", params)),
         ranges ? figures("ranges of rows that a system pipelines", ["system", "ranges"],
             () => systems.map((s, i) => [s.system, figure(`${system(i)}/ranges`)])) : null,
         loads(),
+        sums(),
         figures("what simulated it, and how fast", ["system", "simulated cycles", "seconds of wall clock", "cycles per second",
             "<backend", "<Verilator", "<compiler", "<flags and settings", "<sources, SHA-256"],
             () => systems.map((s, i) => [s.system, figure(`${system(i)}/simulated_cycles`),

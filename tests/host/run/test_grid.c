@@ -144,7 +144,7 @@ static void takes_systems_of_workloads(void **state)
 {
     (void)state;
     struct mw_error err = {0};
-    double weight[16];
+    double weight[2 * MW_TP_SYSTEMS];
     assert_string_equal(systems_of("{\"workload\": \"sublayer\"}"),
                         "nvls,nvls-tile,chain,pull,t3,ring,tiles,cais-ordered,cais,cais-base");
     assert_string_equal(grid.left_out, "");

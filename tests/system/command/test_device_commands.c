@@ -36,7 +36,8 @@ static void test_info(void **state)
         "reductions       bf16, fp16, fp32, u32, s32, u64, s64, e4m3, e5m2, fp64\n"
         "MoE systems      unicast, overlap, nvls, moe-hub, flashdmoe, dysharp-basic, dysharp, "
         "moeswitch\n"
-        "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring, tiles, cais-ordered\n");
+        "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring, tiles, cais-ordered, "
+        "cais, cais-base\n");
     assert_null(strstr(out_text, "firmware"));
 }
 
@@ -51,7 +52,8 @@ static void test_info_lacks(void **state)
         "MoE systems      unicast, overlap, nvls, moe-hub, flashdmoe, dysharp-basic, dysharp\n"
         "lacks for        moeswitch: target_list_cache\n"
         "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring\n"
-        "lacks for        tiles: tile_reductions, cais-ordered: tile_reductions\n");
+        "lacks for        tiles: tile_reductions, cais-ordered: tile_reductions, "
+        "cais: tile_reductions, cais-base: tile_reductions\n");
 }
 
 static void test_selftest(void **state)

@@ -90,6 +90,8 @@ static bool legal(const instr &i, unsigned idx)
                 ((i.flags & 3) == 2 && PARAM_Gathered) || ((i.flags & 7) == 7 && tiles));
     case MW_I_MULTIMEM_ST:
         return (i.flags & 3) == 0 || ((i.flags & 3) != 3 && PARAM_Gathered);
+    case MW_I_MULTIMEM_RED:
+        return !(i.flags & 1) || PARAM_SumEntries;
     case MW_I_MULTIMEM_LD_REDUCE:
         return !(i.flags & 1) || PARAM_Gathered;
     case MW_I_SUM:
@@ -572,8 +574,9 @@ static std::vector<instr> all_wrong()
         wrong.push_back(poll_instr(MW_EV_ROWS, 0, cycles));
     if (!PARAM_Delay)
         wrong.push_back(poll_instr(MW_EV_ROWS, 0, 1));
-    for (unsigned op : {MW_I_EXPERT_ROWS, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_LD_REDUCE, MW_I_SUM,
-                        MW_I_EXPERT, MW_I_SUM_ST, MW_I_FLAG, MW_I_ST_ROWSP}) {
+    for (unsigned op :
+         {MW_I_EXPERT_ROWS, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED, MW_I_MULTIMEM_LD_REDUCE, MW_I_SUM,
+          MW_I_EXPERT, MW_I_SUM_ST, MW_I_FLAG, MW_I_ST_ROWSP}) {
         for (unsigned flags = 1; flags < 16; flags++) {
             const instr i{static_cast<uint8_t>(op), static_cast<uint8_t>(flags), 0, 0, 0, 0, 8, 0};
             if (!legal(i, 0))

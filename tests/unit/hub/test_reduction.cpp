@@ -1090,7 +1090,8 @@ TEST(any_command)
         const unsigned op = b.percent(10) ? b.below(256) : ops[b.below(3)];
         const bool fixed = op == MW_I_MULTIMEM_LD_REDUCE;
         const uint64_t limit = fixed ? MEM : tokens;
-        const uint32_t at = operand(limit), count = operand(limit), to = operand(MEM);
+        const uint32_t at = operand(limit), to = operand(MEM);
+        const uint32_t count = b.percent(20) ? 0 : operand(limit);
         const unsigned imm = b.percent(50) ? b.below(20) : b.below(1u << 16);
         const unsigned dtype = imm >> 8 & 15, redop = imm >> 12;
         unsigned code = 0;
