@@ -105,12 +105,6 @@ struct machine {
     } post[MOST_POSTS];
 };
 
-/// The system has merged reds.
-static bool adds_up(const struct machine *m)
-{
-    return m->system->reduce == MW_TP_SUMS;
-}
-
 /// Count an event later.
 static void put_post(struct machine *m, double time, unsigned event, unsigned count)
 {
@@ -350,21 +344,15 @@ static bool start_copy(struct machine *m, unsigned stream, const struct mw_instr
     return true;
 }
 
-/// Rows are numbered by home: one expert.rows of a GEMM names rows of every home.
-static bool by_homes(const struct machine *m)
-{
-    return m->system->reduce == MW_TP_TILES || adds_up(m);
-}
-
 /// Part of an instruction of the engine. Gathered rows of part i are rows from i * rows on. By
 /// homes LN may also be in the stream of GEMM-1, whose rows are those of all homes.
 static enum mw_tp_part part_of(const struct machine *m, unsigned stream, const struct mw_instr *in)
 {
     if (stream == MW_TP_FIRST)
-        return by_homes(m) && !(in->flags & FLAG_HOMES) ? MW_TP_LN : MW_TP_GEMM_1;
+        return mw_tp_by_homes(m->system) && !(in->flags & FLAG_HOMES) ? MW_TP_LN : MW_TP_GEMM_1;
     if (stream == MW_TP_SECOND)
         return MW_TP_GEMM_2;
-    return by_homes(m) ? MW_TP_LN : (enum mw_tp_part)(in->a / m->p->o.rows);
+    return mw_tp_by_homes(m->system) ? MW_TP_LN : (enum mw_tp_part)(in->a / m->p->o.rows);
 }
 
 /// Rows that come by merged loads are started as they come.
@@ -377,7 +365,7 @@ static void start_engine(struct machine *m, unsigned stream)
 {
     const struct mw_instr *in = &m->streams[stream].instr[m->next[stream]];
     const enum mw_tp_part part = part_of(m, stream, in);
-    const bool homes = by_homes(m) && part != MW_TP_LN && !comes_landed(m, stream);
+    const bool homes = mw_tp_by_homes(m->system) && part != MW_TP_LN && !comes_landed(m, stream);
     const unsigned rows = homes ? in->b * m->p->gpus : in->b;
     const double row_cycles = fmax(m->p->cycles[part], mw_tp_least_cycles(m->p));
     const double tile = row_cycles * m->p->tile;
@@ -386,7 +374,7 @@ static void start_engine(struct machine *m, unsigned stream)
     m->engine_end = m->now + ENGINE_CYCLES + (double)mw_div_up(rows, m->p->tile) * tile;
     if (comes_landed(m, stream))
         m->landed += rows;
-    if (homes && part == MW_TP_GEMM_1 && !adds_up(m))
+    if (homes && part == MW_TP_GEMM_1 && !mw_tp_adds_up(m->system))
         put_range(m, SUMS,
                   (struct range){.from = m->now + ENGINE_CYCLES + tile + 2 * m->hop,
                                  .until = m->engine_end + 2 * m->hop + m->row,

@@ -61,7 +61,7 @@ const char *mw_tp_unfit(const struct mw_tp_problem *p, const struct mw_tp_system
         return "the workload reduces nothing, so that its streams are those of pull";
     if (s->reduce == MW_TP_SUMS && !mw_tp_reduces(p))
         return "the workload reduces nothing, so that its streams are those of cais-ordered";
-    if (s->reduce == MW_TP_SUMS && mw_tp_row_bytes(p) % 128)
+    if (s->reduce == MW_TP_SUMS && mw_tp_row_bytes(p) % MW_PAYLOAD_MAX_BYTES)
         return "the flits of its sums are listed for rows of whole packets of 128 bytes";
     if (s->gather == MW_TP_MERGED && s->reduce == MW_TP_TILES && !mw_tp_gathers(p))
         return "the workload gathers nothing, so that its streams are those of tiles";

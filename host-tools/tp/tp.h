@@ -119,6 +119,16 @@ static inline bool mw_tp_pushes(const struct mw_tp_system *s)
 {
     return s->reduce == MW_TP_PUSH || s->reduce == MW_TP_SUMS;
 }
+/// The switch adds up the reds of a row.
+static inline bool mw_tp_adds_up(const struct mw_tp_system *s)
+{
+    return s->reduce == MW_TP_SUMS;
+}
+/// Rows lie home by home, apart: see mw_tp_number.
+static inline bool mw_tp_by_homes(const struct mw_tp_system *s)
+{
+    return s->reduce == MW_TP_TILES || mw_tp_adds_up(s);
+}
 static inline bool mw_tp_gathers(const struct mw_tp_problem *p)
 {
     return p->o.kind != MW_TP_GEMM_RS;

@@ -41,7 +41,7 @@ struct recording {
 
 static bool tiles(const struct job *j)
 {
-    return j->system->reduce == MW_TP_TILES || j->system->reduce == MW_TP_SUMS;
+    return mw_tp_by_homes(j->system);
 }
 
 static bool merged(const struct job *j)
@@ -66,12 +66,11 @@ const char *mw_tp_lack(const struct mw_tp_system *system, bool reduces,
         return "more_events";
     if (!info->delay)
         return "delay";
-    const bool tiles = system->reduce == MW_TP_TILES || system->reduce == MW_TP_SUMS;
-    if (tiles && !info->tile_reductions)
+    if (mw_tp_by_homes(system) && !info->tile_reductions)
         return "tile_reductions";
     if (red && reduces && !info->multimem_red)
         return "multimem_red";
-    if (system->reduce == MW_TP_SUMS && !info->merge_reds)
+    if (mw_tp_adds_up(system) && !info->merge_reds)
         return "merge_reds";
     return system->gather == MW_TP_MERGED && !info->merge_loads ? "merge_loads" : NULL;
 }
@@ -174,7 +173,7 @@ static int configure(struct job *j)
     c->open_rows = j->params->open_rows;
     if (merged(j))
         configure_loads(j);
-    if (j->system->reduce == MW_TP_SUMS) {
+    if (mw_tp_adds_up(j->system)) {
         c->sum_entries = MW_BUILT_SUMS;
         c->sum_gpus = p->gpus - 1;
         c->sum_first = mw_tp_number(p, 0, MW_TP_LN, 0, 0);
@@ -351,14 +350,14 @@ static int load_routing(struct job *j, struct batch *b)
             (struct mw_transfer){b->first + i, j->layout.gt_base, bytes, tables + i * bytes};
     }
     int code = mw_mem_write(j->device, b->list, b->gpus);
-    for (unsigned i = 0; i < b->gpus && j->system->reduce == MW_TP_SUMS; i++) {
+    for (unsigned i = 0; i < b->gpus && mw_tp_adds_up(j->system); i++) {
         const unsigned g = b->first + i; // own tokens of `sum` are the own rows of GEMM-1
         const size_t first = (size_t)number(j, MW_TP_GEMM_1, g, 0) * MW_ROUTE_BYTES;
         b->list[i] =
             (struct mw_transfer){g, j->layout.rt_base, (size_t)mw_tp_own(j->p) * MW_ROUTE_BYTES,
                                  tables + i * bytes + first};
     }
-    if (!code && j->system->reduce == MW_TP_SUMS)
+    if (!code && mw_tp_adds_up(j->system))
         code = mw_mem_write(j->device, b->list, b->gpus);
     free(tables);
     return code ? failed(j, "routing tables", code) : MW_EXIT_OK;

@@ -134,11 +134,6 @@ void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw
 
 // ---- sums of reds -------------------------------------------------------------------------------
 
-static bool adds_up(const struct mw_tp_result *r)
-{
-    return r->system->reduce == MW_TP_SUMS;
-}
-
 /// Reds of all other GPUs for a home, and those of them that can be added to another one.
 static uint64_t reds_of(const struct mw_tp_problem *p)
 {
@@ -174,7 +169,7 @@ void mw_tp_report_sums(FILE *out, const struct mw_tp_result *r, const struct mw_
 {
     const struct mw_port_sums sum = sums_of(r, p);
     char rate[48] = "none could be added up";
-    if (!adds_up(r))
+    if (!mw_tp_adds_up(r->system))
         return;
     if (p->gpus > 2)
         snprintf(rate, sizeof rate, "%.1f %% of the possible additions", 100 * sum_rate(p, &sum));
@@ -211,7 +206,7 @@ static unsigned sum_errors(const struct mw_tp_result *r, const struct mw_tp_prob
 {
     const uint64_t most = mergeable_of(p);
     unsigned found = 0;
-    for (unsigned g = 0; g < p->gpus && adds_up(r); g++) {
+    for (unsigned g = 0; g < p->gpus && mw_tp_adds_up(r->system); g++) {
         const struct mw_port_sums *c = &r->sums.port[g];
         const uint64_t flits = mw_packet_flits(RED_BYTES, 1, p->flit_bytes);
         const uint64_t saved = (uint64_t)(c->reds - c->sums) * flits;
@@ -278,7 +273,7 @@ static unsigned flit_errors(const struct mw_tp_result *r, const struct mw_tp_pro
     mw_tp_traffic(p, r->system, fetches, want);
     for (unsigned i = 1; i < MW_TP_PHASES; i++)
         mw_traffic_add(&want[0], &want[i]);
-    if (adds_up(r))
+    if (mw_tp_adds_up(r->system))
         add_sums(r, p, &want[0]);
     for (unsigned g = 0; g < p->gpus; g++)
         for (unsigned d = 0; d < MW_DIRECTIONS; d++)
@@ -473,7 +468,7 @@ static void json_system(struct mw_json *j, const struct mw_tp_result *r,
     json_part(j, "limit", &s->limit);
     if (merges(r, p))
         json_loads(j, r, p);
-    if (adds_up(r))
+    if (mw_tp_adds_up(r->system))
         json_sums(j, r, p);
     if (r->layer.wrong)
         json_first(j, &r->first);

@@ -4,6 +4,7 @@
 #include "core/registers.h"
 #include "core/state.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -92,6 +93,20 @@ int mw_counters_read(struct mw_device *device, struct mw_counters *counters)
     return mwi_unlock(device, status);
 }
 
+enum { MOST_PLACES = 8 }; ///< counters of a port that are read together
+/// Read so many of a port's load_counters, from `first` on, to their places.
+static int read_places(struct mw_device *d, unsigned port, unsigned first, uint32_t *const *place,
+                       unsigned count)
+{
+    struct mw_register list[MOST_PLACES];
+    for (unsigned i = 0; i < count; i++)
+        list[i].address = MWI_FABRIC(load_counters) + 4 * (PORT_WORDS * port + first + i);
+    int status = mwi_read_list(d, list, count);
+    for (unsigned i = 0; i < count && !status; i++)
+        *place[i] = list[i].value;
+    return status;
+}
+
 static int read_loads(struct mw_device *d, unsigned port, struct mw_load_counters *c)
 {
     uint32_t *const place[] = {
@@ -101,13 +116,8 @@ static int read_loads(struct mw_device *d, unsigned port, struct mw_load_counter
         &c->port[port].longest,      &c->kept[port],
     };
     enum { COUNT = sizeof place / sizeof *place };
-    struct mw_register list[COUNT];
-    for (unsigned i = 0; i < COUNT; i++)
-        list[i].address = MWI_FABRIC(load_counters) + 4 * (PORT_WORDS * port + i);
-    int status = mwi_read_list(d, list, COUNT);
-    for (unsigned i = 0; i < COUNT && !status; i++)
-        *place[i] = list[i].value;
-    return status;
+    static_assert(sizeof place / sizeof *place <= MOST_PLACES, "room for all counters of loads");
+    return read_places(d, port, 0, place, COUNT);
 }
 
 int mw_load_counters_read(struct mw_device *device, struct mw_load_counters *counters)
@@ -130,13 +140,8 @@ static int read_sums(struct mw_device *d, unsigned port, struct mw_sum_counters 
         &c->port[port].saved_flits, &c->port[port].most_entries,
     };
     enum { COUNT = sizeof place / sizeof *place, FIRST = 8 };
-    struct mw_register list[COUNT];
-    for (unsigned i = 0; i < COUNT; i++)
-        list[i].address = MWI_FABRIC(load_counters) + 4 * (PORT_WORDS * port + FIRST + i);
-    int status = mwi_read_list(d, list, COUNT);
-    for (unsigned i = 0; i < COUNT && !status; i++)
-        *place[i] = list[i].value;
-    return status;
+    static_assert(sizeof place / sizeof *place <= MOST_PLACES, "room for all counters of sums");
+    return read_places(d, port, FIRST, place, COUNT);
 }
 
 int mw_sum_counters_read(struct mw_device *device, struct mw_sum_counters *counters)

@@ -160,22 +160,17 @@ const LOADS = [["loads", "loads"], ["fetches", "fetches from the home"], ["bypas
     ["merge_rate", "merged, of those possible", times], ["most_entries", "most entries of a port in use"],
     ["spread_mean", "first to last load of an entry (modulo 65 536), mean cycles", times], ["spread_most", "at most"]];
 
-function loads() {
-    const row = (s, i) => [s.system, ...LOADS.map(([key, , format]) => figure(`${system(i)}/loads/${key}`, format ?? null))];
-    return systems.some((s) => s.loads) ? figures("loads that the switch merges", ["system", ...LOADS.map(([, head]) => head)],
-        () => systems.flatMap((s, i) => s.loads ? [row(s, i)] : [])) : null;
-}
-
 // ---- reds that the switch adds up ----
 
 const SUMS = [["reds", "reds"], ["taken", "taken by the tables"], ["sums", "sums that left them"],
     ["parts", "without a red of every GPU"], ["saved_flits", "flits saved"],
     ["merge_rate", "added up, of those possible", times], ["most_entries", "most entries of a port in use"]];
 
-function sums() {
-    const row = (s, i) => [s.system, ...SUMS.map(([key, , format]) => figure(`${system(i)}/sums/${key}`, format ?? null))];
-    return systems.some((s) => s.sums) ? figures("reds that the switch adds up", ["system", ...SUMS.map(([, head]) => head)],
-        () => systems.flatMap((s, i) => s.sums ? [row(s, i)] : [])) : null;
+// Counters that some systems have under the key.
+function counters(key, title, columns) {
+    const row = (s, i) => [s.system, ...columns.map(([name, , format]) => figure(`${system(i)}/${key}/${name}`, format ?? null))];
+    return systems.some((s) => s[key]) ? figures(title, ["system", ...columns.map(([, head]) => head)],
+        () => systems.flatMap((s, i) => s[key] ? [row(s, i)] : [])) : null;
 }
 
 function run() {
@@ -183,8 +178,8 @@ function run() {
     return [figures("parameters of the run", ["parameter", "value"], () => parameterRows("/params", params)),
         ranges ? figures("ranges of rows that a system pipelines", ["system", "ranges"],
             () => systems.map((s, i) => [s.system, figure(`${system(i)}/ranges`)])) : null,
-        loads(),
-        sums(),
+        counters("loads", "loads that the switch merges", LOADS),
+        counters("sums", "reds that the switch adds up", SUMS),
         figures("what simulated it, and how fast", ["system", "simulated cycles", "seconds of wall clock", "cycles per second",
             "<backend", "<Verilator", "<compiler", "<flags and settings", "<sources, SHA-256"],
             () => systems.map((s, i) => [s.system, figure(`${system(i)}/simulated_cycles`),
