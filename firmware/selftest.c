@@ -47,7 +47,7 @@ void selftest_memory(const struct board *b, unsigned gpu, unsigned words,
 enum {
     BLOCK = 256,
     STREAM = 0,
-    SOURCE = MW_STREAM_INSTRS * MW_INSTR_BYTES,
+    SOURCE = MW_STREAM_INSTRS_LEAST * MW_INSTR_BYTES,
     LANDING = SOURCE + BLOCK,
     POLLS = 10000,
 };

@@ -218,6 +218,7 @@ struct mw_device_info {
     bool merge_reds;         ///< sum_entries and sum_gpus of mw_layer_config, mw_stream_red_cais
                              ///< and _red_cais_homes exist
     unsigned sum_entries;    ///< of the table of sums at each port of the switch
+    unsigned stream_instrs;  ///< most instructions of a stream, to MW_STREAM_INSTRS
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -446,7 +447,7 @@ struct mw_layer_config {
     unsigned rows_per_expert;
     unsigned received_rows; ///< unicast: most rows that a GPU receives, own copies included; else 0
     uint64_t scratch_bytes; ///< area for st.linear and multimem.st, may be 0
-    unsigned stream_instrs; ///< most instructions of a stream; 0: MW_STREAM_INSTRS
+    unsigned stream_instrs; ///< most instructions of a stream; 0: as many as the device has
     unsigned buffers;       ///< of routing table, hidden values and output rows, for mw_feed; 0: 1
     // behaviour
     unsigned tile;          ///< rows of one expert that start together, 1 .. 255
@@ -566,6 +567,10 @@ struct mw_layer_config {
     /// MW_ERR_CAPACITY: the device has no merge_reds. MW_ERR_INVALID: more than its GPUs.
     unsigned sum_gpus;
     unsigned sum_first; ///< index of the first own row that is counted, to 32767
+    /// A row is fetched from its home when all GPUs that the home may reach have loaded it, or so
+    /// many cycles after the first load, to 65535. So loads merge although an answer takes no load
+    /// that comes after its first packet. 0: with the first load.
+    unsigned fetch_cycles;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
 /// rpm_timer 256, merge_entries 511, sum_cycles 1024, all else 0. `size` as for
@@ -588,7 +593,7 @@ struct mw_feed_buffer {
 /// shifts (docs/design/microarchitecture/README.md, Addresses).
 struct mw_layout {
     unsigned token_shift, n_shift, k_shift, row_shift, gate_shift, cap_shift;
-    uint64_t stream[MW_STREAMS]; ///< STREAM_INSTRS * INSTR_BYTES bytes each
+    uint64_t stream[MW_STREAMS]; ///< stream_instrs * MW_INSTR_BYTES bytes each
     uint64_t rt_base;            ///< routing table, ROUTE_BYTES per own token
     uint64_t ce_base;            ///< bf16 coefficient of each own expert
     uint64_t al_base;            ///< allocation table
@@ -966,7 +971,7 @@ MW_API int mw_fed_wait(struct mw_device *device, uint32_t number,
 
 /// Read how many instructions stream `stream` of GPU `gpu` has issued, while a layer runs or after
 /// it. All but the last of these have retired. Once the stream has ended, the number is
-/// STREAM_INSTRS. On a simulated device the call advances the layer by some cycles, which
+/// MW_STREAM_INSTRS. On a simulated device the call advances the layer by some cycles, which
 /// mw_total_cycles counts.
 MW_API int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream,
                               unsigned *issued);

@@ -116,7 +116,7 @@ void mw_fit_make(struct mw_fit *f, const struct mw_layer_config *c,
 {
     unsigned at = 0, gpus = info->gpus, buffers = c->buffers ? c->buffers : 1;
     uint64_t tokens = c->tokens_per_gpu;
-    uint64_t instrs = c->stream_instrs ? c->stream_instrs : MW_STREAM_INSTRS;
+    uint64_t instrs = c->stream_instrs ? c->stream_instrs : info->stream_instrs;
     *f = (struct mw_fit){.config = *c};
     f->row_shift = log2_up(at_least(c->row_bytes, 4 * info->flit_bytes));
     f->cap_shift = log2_up(at_least(c->rows_per_expert, 1));

@@ -89,6 +89,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .merge_entries = MW_BUILT_MERGES,
         .merge_reds = true,
         .sum_entries = MW_BUILT_SUMS,
+        .stream_instrs = MW_STREAM_INSTRS,
         .kept_bytes = options->flit_bytes == 16 ? MW_BUILT_MERGE_KEEP : 0,
         .open_loads = MW_BUILT_LOADS,
         .load_parts = options->gpus > 32 ? 4 * MW_BUILT_FAR_TOKENS : 4 * MW_BUILT_TOKENS,

@@ -24,10 +24,10 @@ static const char *const load_options[] = {"merge-entries", "no-merge", "no-sync
 
 /// Settings that leave packets as they are, or whose effect the counters show.
 static const char *const tp_settings[] = {
-    "store_credits",     "part_credits",  "ctrl_credits", "down_store_credits",
-    "down_part_credits", "throttle",      "window",       "adder_bypass",
-    "down_throttle",     "launch_cycles", "start_delay",  "small",
-    "quiet_cycles",      "own_by_adder",  "sum_entries",  "sum_cycles"};
+    "store_credits", "part_credits", "ctrl_credits", "down_store_credits", "down_part_credits",
+    "throttle",      "window",       "adder_bypass", "down_throttle",      "launch_cycles",
+    "start_delay",   "small",        "quiet_cycles", "own_by_adder",       "sum_entries",
+    "sum_cycles",    "fetch_cycles"};
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 

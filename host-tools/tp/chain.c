@@ -161,7 +161,7 @@ static void make_system(const struct mw_tp_at *at, const struct mw_tp_system *sy
 /// As many as the instructions of the fullest stream allow, and no more than a home has rows.
 static unsigned at_most(const struct mw_tp_problem *p, unsigned instrs_of_a_range)
 {
-    unsigned n = (MW_STREAM_INSTRS - 2) / instrs_of_a_range; // start and end
+    unsigned n = (MW_STREAM_INSTRS_LEAST - 2) / instrs_of_a_range; // start and end
     n = n < MW_TP_RANGES ? n : MW_TP_RANGES;
     return n < mw_tp_own(p) ? n : mw_tp_own(p);
 }

@@ -98,7 +98,7 @@ static unsigned ranges_of_tiles(const struct mw_tp_problem *p)
 {
     const unsigned delay = p->o.jitter > 0;
     const unsigned instrs = mw_tp_has(p, MW_TP_LN) ? 5 + delay : 2;
-    const unsigned most = (MW_STREAM_INSTRS - 2) / instrs;
+    const unsigned most = (MW_STREAM_INSTRS_LEAST - 2) / instrs;
     return most < mw_tp_own(p) ? most : mw_tp_own(p);
 }
 

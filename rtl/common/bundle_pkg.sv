@@ -90,6 +90,7 @@ package bundle_pkg;
         logic [8:0] load_entries;  // of the tables of loads, as many may be in use
         logic load_keep;  // answers are kept
         logic [2:0] load_parts;  // log2 of the parts of a row that are loaded one by one
+        logic [15:0] fetch_cycles;  // that a FETCH waits for loads of other GPUs, at most
         logic [8:0] sum_entries;  // usable entries of each table of sums, 0: no sum is made
         logic [15:0] sum_cycles;  // cycles without a change after which a sum leaves
         logic [14:0] row_bytes;  // them, and of the tokens of a GPU

@@ -40,6 +40,8 @@ package cfg_pkg;
                                           // source's open row
         bit            TokenOrder;        // hubs order the tokens of a dispatch, and throttle it by
                                           // partial sums
+        int unsigned   StreamInstrs;      // instructions of a stream: 2^i, at most
+                                          // isa_pkg::StreamInstrs
         int unsigned   Events;            // numbers of event counters, 16 or 32: with SW8 and those
                                           // behind it
         bit            Delay;             // streams have delay
@@ -162,6 +164,7 @@ package cfg_pkg;
         c.AdderBypass = 1'b1;
         c.TargetListCache = 1'b1;
         c.TokenOrder = 1'b1;
+        c.StreamInstrs = 64;
         c.Events = 32;
         c.Delay = 1'b1;
         c.RowRanges = 1'b1;

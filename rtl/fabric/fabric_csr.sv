@@ -170,6 +170,7 @@ module fabric_csr #(
     assign ctl_o.load_first = Cfg.MergeLoads ? hwif_out.loads.first.value : '0;
     assign ctl_o.load_entries = Cfg.MergeLoads ? hwif_out.loads.entries.value : '0;
     assign ctl_o.load_parts = Cfg.MergeLoads ? hwif_out.loads.parts.value : '0;
+    assign ctl_o.fetch_cycles = Cfg.MergeLoads ? hwif_out.fetches.cycles.value : '0;
     assign ctl_o.load_keep = Cfg.MergeKeep != 0 && hwif_out.loads.keep.value;
     assign ctl_o.sum_entries = Cfg.SumEntries != 0 ? hwif_out.sums.entries.value : '0;
     assign ctl_o.sum_cycles = Cfg.SumEntries != 0 ? hwif_out.sums.cycles.value : '0;
@@ -373,6 +374,7 @@ module fabric_csr #(
         hwif_in.primitives.gate_gradients.next = Cfg.GateGradients;
         hwif_in.primitives.cached_handle.next = Cfg.CachedHandle;
         hwif_in.tables.load_parts.next = Cfg.MergeLoads ? 4'(Cfg.LoadIndexW) : '0;
+        hwif_in.tables.stream_instrs.next = 4'($clog2(Cfg.StreamInstrs));
         hwif_in.load_room.entries.next = Cfg.MergeLoads ? 9'(Cfg.MergeEntries) : '0;
         hwif_in.sum_room.entries.next = 9'(Cfg.SumEntries);
         hwif_in.load_room.keep.next = Cfg.MergeLoads ? 7'(Cfg.MergeKeep >> 10) : '0;

@@ -16,7 +16,7 @@
 // Latency: An instruction costs about 6 cycles besides its run time. A waiting stream is polled
 // every fourth cycle.
 // Errors: INSTR, and the stream stops, for:
-// - an unknown instruction, and a 64th one that is not I_END,
+// - an unknown instruction, and one in the last place (StreamInstrs) that is not I_END,
 // - without source_lists: flag with flags.2; with it: st.rowsp with flags.0 or flags.1,
 // - without row_returns: expert with flags.1; with it: sum.st, and sum of gathered tokens,
 // - without tile_reductions: expert.rows that reports rows (flags 7),
@@ -58,18 +58,18 @@ module streams #(
     output logic                     ev_ready_o,  // for an EVENT
 
     output logic               idle_o,       // every enabled stream has ended
-    output logic [31:0]        state_o [S],  // {state 18:16, opcode 15:8, next instruction 5:0}
+    output logic [31:0]        state_o [S],  // {state 18:16, opcode 15:8, next instruction 7:0}
     output bundle_pkg::error_t err_o
 );
     import isa_pkg::*;
 
     localparam int unsigned HF = InstrBytes / Cfg.FlitBytes;  // flits of an instruction
-    localparam int unsigned IdxW = $clog2(StreamInstrs);
+    localparam int unsigned IdxW = $clog2(Cfg.StreamInstrs);
     localparam int unsigned Align = 128;  // of a stream's base: 8 instructions
     localparam int unsigned AlignLog2 = $clog2(Align);
     localparam int unsigned BlockW = $clog2(Align / Cfg.FlitBytes);
     // counters of packets: more than all streams of all GPUs can send
-    localparam int unsigned PktW = $clog2(Cfg.N * S * StreamInstrs) + 1;
+    localparam int unsigned PktW = $clog2(Cfg.N * S * Cfg.StreamInstrs) + 1;
     // of rows and tokens
     localparam int unsigned NumW = ((Cfg.RowsLog2 > Cfg.TokensLog2) ? Cfg.RowsLog2
                                     : Cfg.TokensLog2) + 2;
@@ -260,7 +260,7 @@ module streams #(
         idle_o = 1'b1;
         for (int unsigned s = 0; s < S; s++) begin
             if (state_q[s] != Off) idle_o = 1'b0;
-            state_o[s] = {13'd0, state_q[s], op_q[s], 2'd0, idx_q[s]};
+            state_o[s] = {13'd0, state_q[s], op_q[s], 8'(idx_q[s])};
         end
     end
 
@@ -352,6 +352,11 @@ module streams #(
         end
         looked_q <= turn_q;
         threshold_q <= threshold;
+    end
+
+    if (Cfg.StreamInstrs > isa_pkg::StreamInstrs || Cfg.StreamInstrs != (1 << IdxW)
+        || Cfg.StreamInstrs < 16) begin : gen_check
+        $error("streams: StreamInstrs is 2^i, from 16 to isa_pkg::StreamInstrs");
     end
 
     `MW_NEXT(rd_o.valid && !go_i && !rd_ready_i, rd_o.valid && $stable(rd_o.addr),

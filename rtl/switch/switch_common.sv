@@ -61,13 +61,15 @@ module switch_common #(
         ctl_i.token_shift
     };
     assign {common_o.merge_loads, common_o.load_first, common_o.load_entries, common_o.load_keep,
-            common_o.load_parts, common_o.cnt_loads, common_o.sum_entries, common_o.sum_cycles}
+            common_o.load_parts, common_o.fetch_cycles, common_o.cnt_loads, common_o.sum_entries,
+            common_o.sum_cycles}
            = {
         ctl_i.merge_loads,
         ctl_i.load_first,
         ctl_i.load_entries,
         ctl_i.load_keep,
         ctl_i.load_parts,
+        ctl_i.fetch_cycles,
         ctl_i.cnt_loads,
         ctl_i.sum_entries,
         ctl_i.sum_cycles

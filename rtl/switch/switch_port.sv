@@ -645,6 +645,7 @@ module switch_port #(
             .reach_i(by_distance(partition_i, port_i)),
             .fell_i(fell),
             .limit_i(common_i.load_entries),
+            .wait_i(common_i.fetch_cycles),
             .row_bytes_i(common_i.load_bytes),
             .row_shift_i(common_i.load_shift),
             .lane_i(strobes_i.ready & load_lanes),

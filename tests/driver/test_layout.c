@@ -499,6 +499,7 @@ static void settings_at_their_limits(void **state)
                  {"load_bytes", 0, 16384},
                  {"sum_entries", 0, 511},
                  {"sum_cycles", 0, 65535},
+                 {"fetch_cycles", 0, 65535},
                  {"sum_gpus", 0, 72},
                  {"sum_first", 0, 32767},
                  {"row_returns", 0, 1},

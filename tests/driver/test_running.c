@@ -90,6 +90,7 @@ static void loads_are_configured(void **state)
     c.load_expert = 2;
     c.merge_entries = 300;
     c.load_bytes = 128;
+    c.fetch_cycles = 77;
     c.sum_entries = 7;
     c.sum_cycles = 99;
     c.sum_gpus = 2;
@@ -105,6 +106,7 @@ static void loads_are_configured(void **state)
     }
     assert_int_equal(*fake_fabric(&fake, FABRIC(loads)), 3 | 300u << 16 | PARTS << 25 | 1u << 31);
     assert_int_equal(*fake_fabric(&fake, FABRIC(sums)), 99 | 7u << 16);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(fetches)), 77);
     c.merge_loads = false;
     c.load_bytes = 0;
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);

@@ -213,13 +213,13 @@ static void stream_failures(void **state)
     assert_code(mw_stream_fence(&s), 0);
     assert_code(mw_stream_end(&s), MW_ERR_INVALID); // the first failure is kept
     mw_stream_init(&s);
-    for (int i = 0; i < 63; i++)
+    for (int i = 0; i < MW_STREAM_INSTRS - 1; i++)
         assert_code(mw_stream_fence(&s), 0);
     struct mw_stream full = s;
     assert_code(mw_stream_end(&s), 0);
     assert_code(mw_stream_fence(&full), 0);
     assert_code(mw_stream_end(&full), MW_ERR_CAPACITY);
-    assert_int_equal(full.count, 64);
+    assert_int_equal(full.count, MW_STREAM_INSTRS);
     mw_stream_init(&s);
     assert_code(mw_stream_reduction(&s, MW_DTYPE_FP16, MW_REDOP_ADD), MW_ERR_INVALID);
     mw_stream_init(&s);
@@ -266,6 +266,20 @@ static void stream_load(void **state)
     const uint8_t end[16] = {MW_I_END};
     assert_memory_equal(fake.mem[2] + l.stream[1], first, 16);
     assert_memory_equal(fake.mem[2] + l.stream[1] + 16, end, 16);
+
+    // the device has room for 64 instructions
+    while (s[5].count < MW_STREAM_INSTRS_LEAST) {
+        s[5].instr[s[5].count - 1] = s[5].instr[0];
+        s[5].instr[s[5].count++] = (struct mw_instr){.op = MW_I_END};
+    }
+    c.stream_instrs = 0;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_int_equal(l.stream[1] - l.stream[0], MW_STREAM_INSTRS_LEAST * MW_INSTR_BYTES);
+    assert_code(mw_stream_load(device, &l, s, 2), 0);
+    s[5].instr[s[5].count - 1] = s[5].instr[0];
+    s[5].instr[s[5].count++] = (struct mw_instr){.op = MW_I_END};
+    assert_code(mw_stream_load(device, &l, s, 2), MW_ERR_CAPACITY);
+    assert_message("stream 1 of GPU 2 has 65 instructions, the layout 64");
 
     assert_code(mw_stream_load(device, &l, s, 0), MW_ERR_INVALID);
     assert_code(mw_stream_load(device, &l, s, 5), MW_ERR_INVALID);

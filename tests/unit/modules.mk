@@ -192,9 +192,9 @@ $(eval $(call variant,packet_manager_16,packet_manager,N=16 FlitBytes=16 MemByte
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
 UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 \
-    Gathered=1 TileReductions=1 SumEntries=16 RowSparse=1 SourceLists=1 GateGradients=1
+    Gathered=1 TileReductions=1 SumEntries=16 RowSparse=1 SourceLists=1 GateGradients=1 StreamInstrs=256
 $(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 \
-    RowRanges=0 Gathered=0 TileReductions=0 SumEntries=0 RowSparse=0 SourceLists=0 GateGradients=0))
+    RowRanges=0 Gathered=0 TileReductions=0 SumEntries=0 RowSparse=0 SourceLists=0 GateGradients=0 StreamInstrs=64))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=10 TokensLog2=5 MaxExperts=128 MaxLocalExperts=16 \
@@ -267,7 +267,7 @@ UNIT_SRCS_link_sizes := rtl/link/link_delay.sv rtl/link/link.sv tests/unit/link/
 UNIT += merge_table
 UNIT_SRCS_merge_table := rtl/switch/load/merge_table.sv
 UNIT_PARAMS_merge_table := N=5 FlitBytes=16 TokensLog2=6 TileReductions=1 MergeLoads=1 MergeEntries=12 MergeWays=3 \
-    OpenLoads=8
+    OpenLoads=20
 $(eval $(call variant,merge_table_2,merge_table,N=2 FlitBytes=8 TokensLog2=6 TileReductions=1 MergeLoads=1 \
     MergeEntries=4 MergeWays=4 OpenLoads=8))
 UNIT += reduce_join

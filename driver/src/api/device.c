@@ -88,6 +88,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         (status = mwi_read(d, MWI_FABRIC(down_room), &r.down_room)) ||
         (status = mwi_read(d, MWI_FABRIC(lookahead), &r.lookahead)))
         return status;
+    const unsigned instrs_log2 = MWI_GET(MW_FABRIC__TABLES__STREAM_INSTRS, r.tables);
     if (MWI_GET(MW_FABRIC__ID__MAGIC, r.id) != MWI_MAGIC)
         return mwi_fail(MW_ERR_VERSION, "identification 0x%x: not a moeswitch device", r.id);
     if (MWI_GET(MW_FABRIC__ID__MAJOR, r.id) != MWI_MAJOR)
@@ -106,6 +107,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .local_experts = MWI_GET(MW_FABRIC__CAPACITY__LOCAL_EXPERTS, r.capacity),
         .experts = MWI_GET(MW_FABRIC__TABLES__EXPERTS, r.tables),
         .groups = MWI_GET(MW_FABRIC__TABLES__GROUPS, r.tables),
+        .stream_instrs = instrs_log2 ? 1u << instrs_log2 : MW_STREAM_INSTRS_LEAST,
         .load_parts = MWI_GET(MW_FABRIC__TABLES__LOAD_PARTS, r.tables)
                           ? 1u << MWI_GET(MW_FABRIC__TABLES__LOAD_PARTS, r.tables)
                           : 0,

@@ -254,6 +254,11 @@ static int write_loads(struct mw_device *d, const struct mw_layer_config *c)
                                MWI_PUT(MW_FABRIC__LOADS__ENABLE, c->merge_loads));
 }
 
+static int write_fetches(struct mw_device *d, const struct mw_layer_config *c)
+{
+    return !d->info.merge_loads ? 0 : mwi_write(d, MWI_FABRIC(fetches), c->fetch_cycles);
+}
+
 static int write_sums(struct mw_device *d, const struct mw_layer_config *c)
 {
     return !d->info.merge_reds ? 0
@@ -284,6 +289,8 @@ int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
                                MWI_PUT(MW_FABRIC__ROWS__ENABLE, config->switch_reductions));
     if (!status)
         status = write_loads(d, config);
+    if (!status)
+        status = write_fetches(d, config);
     if (!status)
         status = write_sums(d, config);
     if (!status)

@@ -69,6 +69,7 @@ static const struct setting {
     SETTING(load_bytes, 0, 16384),
     SETTING(sum_entries, 0, MERGE_ENTRIES),
     SETTING(sum_cycles, 0, 65535),
+    SETTING(fetch_cycles, 0, 65535),
     SETTING(sum_gpus, 0, MW_MAX_PORTS),
     SETTING(sum_first, 0, 32767),
     SETTING(row_returns, false, true),
@@ -285,9 +286,9 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
         return status;
     if (c->buffers > MW_FEED_BUFFERS)
         return mwi_fail(MW_ERR_INVALID, "%u buffers: at most %d", c->buffers, MW_FEED_BUFFERS);
-    if (c->stream_instrs > MW_STREAM_INSTRS)
-        return mwi_fail(MW_ERR_INVALID, "%u instructions per stream: at most %d", c->stream_instrs,
-                        MW_STREAM_INSTRS);
+    if (c->stream_instrs > info->stream_instrs)
+        return mwi_fail(MW_ERR_INVALID, "%u instructions per stream: at most %u", c->stream_instrs,
+                        info->stream_instrs);
     if (c->tokens_per_gpu > info->tokens || c->tokens_per_gpu > 32768)
         return above("tokens per GPU", c->tokens_per_gpu,
                      info->tokens < 32768 ? info->tokens : 32768);
@@ -431,7 +432,7 @@ static void take_regions(const struct mw_device_info *info, struct mw_layout *l,
     const uint64_t slots = unicast          ? tokens << l->n_shift
                            : c->row_returns ? homes << l->k_shift
                                             : 0;
-    unsigned instrs = c->stream_instrs ? c->stream_instrs : MW_STREAM_INSTRS;
+    unsigned instrs = c->stream_instrs ? c->stream_instrs : info->stream_instrs;
     for (unsigned i = 0; i < MW_STREAMS; i++)
         l->stream[i] = take(l, (uint64_t)instrs * MW_INSTR_BYTES);
     l->rt_base = take(l, tokens * MW_ROUTE_BYTES);

@@ -5,7 +5,8 @@
 // Function: A load that may be merged joins the entry of its row, if there is one. Otherwise it
 // creates an entry, and the row is fetched. If its set has no free way, or limit_i entries are in
 // use, the load bypasses the table: its row is fetched for this reader alone. passed_q counts the
-// open bypasses of each reader. The first packet of an answer closes its entry, because a later
+// open bypasses of each reader. With wait_i the FETCH of an entry waits until all GPUs that the
+// home may reach have joined, at most wait_i cycles from the first load on. The first packet of an answer closes its entry, because a later
 // reader would miss that packet. The last packet frees the entry. go_i clears the table. With
 // keep_i, kept_answers keeps the row from the first packet on for later loads, unless the answer is
 // that of a bypass.
@@ -15,7 +16,9 @@
 // Order: One lane per cycle, round robin over the readers. take_o follows one cycle later, bad_o
 // two cycles later.
 // Back-pressure: A lane waits for one lane of each other reader, and for room in the queue of
-// FETCHs. These packets need no credit, so the wait ends. Answers never wait.
+// FETCHs. These packets need no credit, so the wait ends. FETCHs wait for readers only while the
+// queue has room for 16 more. Answers never wait.
+// Worst case: FETCHs keep their order, so none waits longer than wait_i cycles for readers.
 // Errors: The reader of a rejected load gets COUNT if it already waits for the row, in an open
 // entry or for a kept answer. It gets PARTITION if the home may not reach it, and OWES if the home
 // has been down since go. The home of a rejected answer gets TARGETS if no load waits for it, and
@@ -25,7 +28,8 @@
 
 module merge_table #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned Fetches = 16  // places in the queue; LUT RAM comes in 16 words
+    parameter int unsigned Fetches = 64,  // places in the queue
+    parameter int unsigned Spare = 16  // of them free while FETCHs wait for readers
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_ni,
@@ -34,6 +38,7 @@ module merge_table #(
     input  wire logic [Cfg.Others-1:0] reach_i,   // ports that the home may reach
     input  wire logic                  fell_i,    // see report_scoreboard
     input  wire logic [8:0]            limit_i,   // entries that may be in use
+    input  wire logic [15:0]           wait_i,    // cycles that a FETCH waits for readers
     input  wire logic [14:0]           row_bytes_i,
     input  wire logic [3:0]            row_shift_i,
 
@@ -136,6 +141,7 @@ module merge_table #(
     // ---- entries ----
     logic [Ways-1:0][Sets-1:0] valid_q;
     logic [Ways-1:0][Sets-1:0] closed_q;  // its answer has begun
+    logic [Ways-1:0][Sets-1:0] full_q;  // all readers wait for it
     logic [UsedW-1:0] used_q;
     logic [SetW-1:0] set, answer_set;
     word_t word[Ways], old[Ways], next;  // of the lane's set, of the answer's
@@ -257,6 +263,7 @@ module merge_table #(
         end else begin
             for (int unsigned w = 0; w < Ways; w++) begin
                 if (makes && way[w]) {valid_q[w][set], closed_q[w][set]} <= 2'b10;
+                if (we && way[w]) full_q[w][set] <= (reach_i & ~next.mask) == '0;
                 if (accept && answer_way[w]) begin
                     closed_q[w][answer_set] <= 1'b1;
                     if (is_last) valid_q[w][answer_set] <= 1'b0;
@@ -323,7 +330,9 @@ module merge_table #(
 
     // ---- FETCHs ----
     logic [15:0] to_wait;
-    logic fetch_room;
+    logic fetch_room, fetch_there;
+    logic [StampW-1:0] fetch_since;
+    logic due_q;  // it waits for no more readers
     index_t fetch_index;
     logic [15:0] fetch_who;
 
@@ -336,20 +345,39 @@ module merge_table #(
     end
 
     fifo #(
-        .Width(16 + Cfg.LoadIndexW),
+        .Width(StampW + 16 + Cfg.LoadIndexW),
         .Depth(Fetches)
     ) i_fetches (
         .clk_i,
         .rst_ni(rst_ni && !go_i),
         .valid_i(makes || bypasses),
         .ready_o(fetch_room),
-        .data_i({to_wait, index_q}),
-        .valid_o(fetch_valid_o),
+        .data_i({now_q, to_wait, index_q}),
+        .valid_o(fetch_there),
         .ready_i(fetch_sent_i),
-        .data_o({fetch_who, fetch_index}),
+        .data_o({fetch_since, fetch_who, fetch_index}),
         .level_o(level)
     );
     assign fetch_upper_o = {fetch_who, 48'(fetch_index)};
+    assign fetch_valid_o = fetch_there && (due_q || wait_i == '0);
+
+    // ---- readers for whom a FETCH waits ----
+    logic [SetW-1:0] fetch_set;
+    logic fetch_full;
+
+    assign fetch_set = (Sets > 1) ? SetW'(fetch_who) : '0;
+
+    always_comb begin
+        fetch_full = fetch_who[15];
+        for (int unsigned w = 0; w < Ways; w++)
+        if (32'(fetch_who) >> ((Sets > 1) ? SetW : 0) == w) fetch_full |= full_q[w][fetch_set];
+    end
+
+    always_ff @(posedge clk_i) begin
+        due_q <= rst_ni && !go_i && fetch_there && !fetch_sent_i
+                 && (due_q || fetch_full || now_q - fetch_since >= wait_i
+                     || 32'(level) > Fetches - Spare);
+    end
 
     // ---- counts ----
     logic [StampW-1:0] spread;
@@ -370,7 +398,7 @@ module merge_table #(
         .count_o
     );
 
-    assign idle_o = !act_q && used_q == '0 && passed == '0 && !fetch_valid_o && answered_o == '0
+    assign idle_o = !act_q && used_q == '0 && passed == '0 && !fetch_there && answered_o == '0
                     && bad_o == '0 && kept_idle_o;
 
     `MW_ASSERT(!(makes || bypasses) || fetch_room, "a FETCH has no place")

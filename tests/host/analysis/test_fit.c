@@ -81,6 +81,7 @@ static void regions_are_the_librarys(void **state)
                                    .info = device_of(sizes[i / 2].gpus, sizes[i / 2].flit_bytes)};
         device.info.local_experts = 1024;
         device.info.rows = 1 << 20;
+        device.info.stream_instrs = MW_STREAM_INSTRS;
         device.info.target_list_cache = device.info.switch_reductions = device.info.row_sparse =
             device.info.source_lists = true;
         struct mw_layer_config c;

@@ -202,12 +202,12 @@ static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
     assert_flits(
         MW_TP_GEMM_AR, "cais-ordered",
         (const uint64_t[][MW_CLASSES]){{176 + 103, own, 0, others}, {0, others, 176 + 44, own}});
-    // barriers of eleven ranges, and SYNC apart from reports of rows; a red of each row and GPU
+    // barriers of 22 ranges, and SYNC apart from reports of rows; a red of each row and GPU
     assert_flits(MW_TP_SUBLAYER, "cais",
-                 (const uint64_t[][MW_CLASSES]){{77 + 103 + 59, others + own, 0, 0},
-                                                {77, own + others, 59 + 44, 0}});
+                 (const uint64_t[][MW_CLASSES]){{154 + 103 + 59, others + own, 0, 0},
+                                                {154, own + others, 59 + 44, 0}});
     assert_flits(MW_TP_GEMM_RS, "cais",
-                 (const uint64_t[][MW_CLASSES]){{77, others, 0, 0}, {77, own, 0, 0}});
+                 (const uint64_t[][MW_CLASSES]){{154, others, 0, 0}, {154, own, 0, 0}});
     assert_flits(MW_TP_SUBLAYER, "cais-base",
                  (const uint64_t[][MW_CLASSES]){{2 * 7 + 103, others + own, 0, 0},
                                                 {2 * 7, own + others, 44, 0}});

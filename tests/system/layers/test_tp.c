@@ -80,6 +80,8 @@ static void random_sizes(void **state)
                 strcat(words, " --keep-answers");
             if (mw_tp_gathers(&p) && strstr(words, "--hidden 64 ") == NULL && below(&r, 2))
                 strcat(words, " --load-bytes 128");
+            if (mw_tp_gathers(&p) && below(&r, 2))
+                strcat(words, " --set fetch_cycles=300");
             pass_some(words);
         }
 }
@@ -293,7 +295,7 @@ static void kept_rows_answer_late_loads(void **state)
 }
 
 /// Each part of a row has a load of its own. All loads merge where answers stay and the table holds
-/// those of a SYNC tile.
+/// those of a SYNC tile, and where a row is fetched after all loads.
 static void parts_of_rows_merge(void **state)
 {
     (void)state;
@@ -308,6 +310,8 @@ static void parts_of_rows_merge(void **state)
     assert_true(without.fetches > ROWS * PARTS && without.fetches < LOADS);
     assert_in_range(with.fetches, ROWS * PARTS, without.fetches - 1);
     assert_true(with.kept > 0);
+    snprintf(words, sizeof words, "%s --set fetch_cycles=2000", parts);
+    assert_int_equal(loads_of(8, 16, words).fetches, ROWS * PARTS);
 }
 
 // ---- what is refused ----------------------------------------------------------------------------

@@ -201,7 +201,7 @@ TEST(identification)
     assert_int_equal(b.read(FABRIC(windows)), 8 | 4u << 10 | 64u << 20);
     assert_int_equal(b.read(FABRIC(up_room)), 16 | 16u << 16);
     assert_int_equal(b.read(FABRIC(down_room)), 32 | 4u << 16);
-    assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16 | 10u << 24);
+    assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16 | 10u << 24 | 6u << 28);
     assert_int_equal(b.read(FABRIC(primitives)), 0x5ffff |
                                                      0x1f << MW_FABRIC__PRIMITIVES__RED_TYPES_bp |
                                                      MW_FABRIC__PRIMITIVES__MERGE_REDS_bm);
@@ -235,7 +235,7 @@ TEST(refused)
     const uint32_t addresses[] = {0x38,
                                   0x3c,
                                   0x4c,
-                                  0x70,
+                                  0x74,
                                   0xb0,
                                   0x7fc,
                                   0x1800,
@@ -414,6 +414,7 @@ TEST(any_settings)
         FIELD(loads, ctl_load_first_o, MW_FABRIC__LOADS__FIRST),
         FIELD(loads, ctl_load_entries_o, MW_FABRIC__LOADS__ENTRIES),
         FIELD(loads, ctl_load_parts_o, MW_FABRIC__LOADS__PARTS),
+        FIELD(fetches, ctl_fetch_cycles_o, MW_FABRIC__FETCHES__CYCLES),
         FIELD(sums, ctl_sum_entries_o, MW_FABRIC__SUMS__ENTRIES),
         FIELD(sums, ctl_sum_cycles_o, MW_FABRIC__SUMS__CYCLES),
         FIELD(monitor, ctl_mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),

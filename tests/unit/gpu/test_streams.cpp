@@ -68,7 +68,7 @@ static bool legal(const instr &i, unsigned idx)
 {
     if (i.op == MW_I_END)
         return true;
-    if (idx == MW_STREAM_INSTRS - 1)
+    if (idx == PARAM_StreamInstrs - 1)
         return false;
     switch (i.op) {
     case MW_I_WAIT:
@@ -738,10 +738,11 @@ TEST_IF(PARAM_Delay, delays_add_up)
     b.errors.done();
 }
 
-// 63 instructions and I_END are a program, 64 others are not.
+// As many instructions as there is room for are a program if the last one is I_END.
 TEST(longest_program)
 {
-    for (unsigned n : {63u, 64u}) {
+    const unsigned most = PARAM_StreamInstrs;
+    for (unsigned n : {most - 1, most}) {
         gpu b;
         b.enable(4);
         std::vector<instr> p;
@@ -750,11 +751,11 @@ TEST(longest_program)
         p.push_back(END);
         b.load(2, p, 2048);
         b.go();
-        b.cycles(1500);
+        b.cycles(24 * most);
         assert_true(b.dut.idle_o);
         b.errors.done();
-        assert_int_equal(b.errors.count(MW_HWERR_INSTR), n == 64);
-        assert_int_equal(b.unit[0].runs, 63);
+        assert_int_equal(b.errors.count(MW_HWERR_INSTR), n == most);
+        assert_int_equal(b.unit[0].runs, most - 1);
     }
 }
 

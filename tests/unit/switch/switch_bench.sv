@@ -80,6 +80,7 @@ module switch_bench #(
         ctl.load_entries  = settings.load_entries;
         ctl.load_keep     = settings.load_keep;
         ctl.load_parts    = settings.load_parts;
+        ctl.fetch_cycles  = settings.fetch_cycles;
         ctl.sum_entries   = settings.sum_entries;
         ctl.sum_cycles    = settings.sum_cycles;
         ctl.row_bytes     = settings.row_bytes;

@@ -55,6 +55,7 @@ struct loads {
         b->dut.ctl_load_entries_i = static_cast<uint16_t>(entries);
         b->dut.ctl_load_keep_i = keep;
         b->dut.ctl_load_parts_i = static_cast<uint8_t>(parts);
+        b->dut.ctl_fetch_cycles_i = static_cast<uint16_t>(b->rng.pick({0u, 12u, 50u}));
         b->spare_store = keep ? 4 : 0;
         b->layer(true, row_bytes, true);
         rows = std::min((1u << b->token_shift) - first, 40u);

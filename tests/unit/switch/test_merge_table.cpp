@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // merge_table against sets of readers: loads of few rows at any rate, a home that answers FETCHs in
-// any order and as slowly as it likes, limits from none to all entries, layers that are broken off.
-// Checked: which loads are fetched, join or bypass the table, every FETCH once and in order, who
-// gets each packet of an answer, that each load ends once, errors by name, and the counts.
+// any order and as slowly as it likes, limits from none to all entries, FETCHs that wait for
+// readers, layers that are broken off. Checked: which loads are fetched, join or bypass the table,
+// every FETCH once and in order, how long it waits for readers, who gets each packet of an answer,
+// that each load ends once, errors by name, and the counts.
 
 #include "Vmerge_table.h"
 #include "bench/packet.h"
@@ -19,6 +20,8 @@ using namespace tb;
 static const unsigned N = PARAM_N, OTHERS = N - 1, ENTRIES = PARAM_MergeEntries,
                       WAYS = PARAM_MergeWays, SETS = ENTRIES / WAYS;
 static const unsigned BYPASS = 0x8000;
+static const unsigned FETCHES = 64,
+                      SPARE = 16; // places of the queue, of which FETCHs that wait leave some
 
 struct merge_table : model<Vmerge_table> {
     struct fetch { // what one FETCH brings
@@ -26,7 +29,7 @@ struct merge_table : model<Vmerge_table> {
         uint32_t readers;
         bool alone, begun = false;
         unsigned who = 0;
-        uint64_t first, last;
+        uint64_t first, last, first_load;
     };
     struct load {
         unsigned index;
@@ -38,7 +41,8 @@ struct merge_table : model<Vmerge_table> {
     std::vector<std::shared_ptr<fetch>> sent;   // seen, and waiting for an answer
     std::shared_ptr<fetch> now_answered;
     unsigned byte = 0;
-    unsigned port = 1, limit = ENTRIES, row_shift = 10, row_bytes = 1024;
+    unsigned port = 1, limit = ENTRIES, row_shift = 10, row_bytes = 1024, wait = 0;
+    unsigned due = 0; // cycles for which the next FETCH has been due
     uint32_t reach = (1u << OTHERS) - 1;
     bool fell = false;
     unsigned fetch_rate = 50, answer_rate = 50;
@@ -60,6 +64,7 @@ struct merge_table : model<Vmerge_table> {
         dut.go_i = 1;
         cycle();
         dut.go_i = 0;
+        due = 0;
         to_come.clear();
         open.clear();
         sent.clear();
@@ -89,6 +94,7 @@ struct merge_table : model<Vmerge_table> {
         dut.reach_i = reach;
         dut.fell_i = fell;
         dut.limit_i = static_cast<uint16_t>(limit);
+        dut.wait_i = static_cast<uint16_t>(wait);
         dut.row_bytes_i = static_cast<uint16_t>(row_bytes);
         dut.row_shift_i = static_cast<uint8_t>(row_shift);
         dut.lane_i = 0;
@@ -155,7 +161,7 @@ struct merge_table : model<Vmerge_table> {
         f->index = l.index;
         f->readers = bit;
         f->alone = !l.merge || used() >= limit || used_of_set(l.index) >= WAYS;
-        f->first = f->last = now;
+        f->first = f->last = f->first_load = now;
         fetches++;
         bypasses += f->alone;
         to_come.push_back(f);
@@ -180,8 +186,22 @@ struct merge_table : model<Vmerge_table> {
         now_answered = nullptr;
     }
 
+    // A FETCH waits until all GPUs have loaded its row, or `wait` cycles, and no longer.
+    void check_wait()
+    {
+        if (to_come.empty())
+            return;
+        const fetch &f = *to_come.front();
+        const bool full = (reach & ~f.readers) == 0, crowded = to_come.size() > FETCHES - SPARE;
+        if (due || !wait || f.alone || full || crowded || now - f.first_load >= wait)
+            due++;
+        assert_true(due || !dut.fetch_valid_o);
+        assert_true(due < 4 || dut.fetch_valid_o);
+    }
+
     void sample() override
     {
+        check_wait();
         assert_int_equal(dut.answered_o, answered_next);
         assert_int_equal(dut.bad_o, bad_next);
         if (bad_next)
@@ -208,6 +228,7 @@ struct merge_table : model<Vmerge_table> {
             assert_false(to_come.empty());
             auto f = to_come.front();
             to_come.pop_front();
+            due = 0;
             assert_int_equal(upper & 0xffffffffffff, f->index);
             f->who = static_cast<unsigned>(upper >> 48);
             assert_int_equal(f->who >> 15, f->alone);
@@ -284,6 +305,7 @@ TEST(loads_are_merged_and_end_once)
             b.row_bytes = b.rng.pick({64u, 128u, 200u, 1024u});
             b.fetch_rate = b.rng.pick({100u, 10u});
             b.answer_rate = rate;
+            b.wait = b.rng.pick({0u, 7u, 500u});
             load_rows(b, 60, b.rng.pick({100u, 90u}));
             b.check_counts();
             if (limit == 0)
@@ -308,6 +330,48 @@ TEST(all_readers_share_one_fetch)
     b.check_counts();
 }
 
+// Readers come one after another. The FETCH waits for the last one, but no longer than `wait`.
+TEST(a_fetch_waits_for_all_readers)
+{
+    merge_table b;
+    b.fetch_rate = 100;
+    for (unsigned wait : {1000u, 40u}) {
+        b.go();
+        b.wait = wait;
+        b.answer_rate = 0;
+        for (unsigned d = 0; d < OTHERS; d++) {
+            assert_int_equal(b.sent.size() + !!b.now_answered, 0);
+            b.lanes[d].queue.push_back({5, true});
+            b.cycles(d + 1 < OTHERS ? 8 : 20);
+        }
+        assert_int_equal(b.fetches, 1);
+        assert_int_equal(b.sent.size() + !!b.now_answered, 1);
+        b.lanes[0].queue.push_back({6, true}); // nobody else loads it
+        b.cycles(wait - 20);
+        assert_int_equal(b.sent.size() + !!b.now_answered, OTHERS > 1 ? 1 : 2);
+        b.cycles(40);
+        assert_int_equal(b.sent.size() + !!b.now_answered, 2);
+        b.answer_rate = 50;
+        b.finish();
+        b.check_counts();
+    }
+}
+
+// Many FETCHs that wait leave room, so lanes that others wait for are taken.
+TEST(fetches_that_wait_leave_room)
+{
+    merge_table b;
+    b.fetch_rate = 100;
+    b.answer_rate = 30;
+    b.wait = 60000;
+    b.limit = 511;
+    for (unsigned i = 0; i < PARAM_OpenLoads; i++)
+        b.lanes[0].queue.push_back({i, false});
+    b.cycles(20 * PARAM_OpenLoads);
+    load_rows(b, 40, 100);
+    b.check_counts();
+}
+
 TEST(lanes_wait_for_room_of_fetches)
 {
     merge_table b;
@@ -317,7 +381,7 @@ TEST(lanes_wait_for_room_of_fetches)
             l.queue.push_back({i, false});
     for (unsigned i = 0; i < 200; i++)
         b.cycle();
-    assert_int_equal(b.fetches, std::min(16u, PARAM_OpenLoads * OTHERS)); // places of the queue
+    assert_int_equal(b.fetches, std::min(FETCHES, PARAM_OpenLoads * OTHERS));
     b.fetch_rate = 100;
     b.finish();
 }

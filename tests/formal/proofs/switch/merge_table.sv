@@ -20,6 +20,7 @@ module prove_merge_table #(
     input wire logic [Others-1:0]     lane_i, merge_i, reach_i,
     input wire logic [TokensLog2-1:0] index_i [Others],
     input wire logic [8:0]            limit_i,
+    input wire logic [1:0]            wait_i,   // cycles that a FETCH waits for readers
     input wire logic [15:0]           who_i,
     input wire logic [2:0]            row_i,
     input wire logic [1:0]            place_i,  // of the packet in its row, and whether it is short
@@ -62,8 +63,9 @@ module prove_merge_table #(
     assign accept = accept_i && code == ERR_NONE;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    merge_table #(.Cfg(Cfg), .Fetches(4)) i_dut (
+    merge_table #(.Cfg(Cfg), .Fetches(4), .Spare(1)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i, .port_i(5'd1), .reach_i, .fell_i, .limit_i,
+        .wait_i(Keep ? '0 : 16'(wait_i)),
         .row_bytes_i(15'(RowBytes)), .row_shift_i(4'd8), .lane_i, .lane_merge_i(merge_i),
         .lane_index_i(index_i), .take_o(take), .bad_o(bad), .bad_code_o(bad_code),
         .fetch_valid_o(fetch_valid), .fetch_upper_o(upper), .fetch_sent_i(sent_i && fetch_valid),
@@ -92,6 +94,16 @@ module prove_merge_table #(
             if (lane_q[s]) assume (index_i[s] == index_q[s] && merge_i[s] == merge_q[s]);
         if (!rst_n || go_i) assume (lane_i == '0 && take == '0 && !accept_i);
     end
+
+    // ---- a FETCH that waits for readers: so long, since it became the oldest ----
+    logic [1:0] wait_q;
+    logic [2:0] waited_q;
+    always_ff @(posedge clk_i) begin
+        wait_q <= wait_i;
+        if (!rst_n || go_i || !i_dut.fetch_there || fetch_valid) waited_q <= '0;
+        else waited_q <= waited_q + 3'd1;
+    end
+    always_comb if (rst_n && !go_i) assume (wait_i == wait_q);
 
     // ---- the reader's loads: at most Open of them, as its window has it ----
     logic                  comes, loads, ends, ended_q, is_last;
@@ -162,6 +174,10 @@ module prove_merge_table #(
             // a load that begins waits for a FETCH, of this cycle or of before, or for a kept row
             a_fetch: assert (!loads || (4'(i_dut.makes) + 4'(i_dut.bypasses) + 4'(i_dut.joins)
                                         + 4'(i_dut.kept)) == 4'd1);
+            // it waits for readers, and no longer than it may
+            a_wait:  assert (3'(waited_q) <= 3'(wait_i) + 3'd1);
+            c_wait:  cover (Keep ||
+                            (waited_q == 3'd3 && i_dut.fetch_full && i_dut.level == 3'd1));
             a_place: assert (!(i_dut.makes || i_dut.bypasses) || i_dut.fetch_room);
             a_twice: assert (!(comes && mine_q && !begun_q && i_dut.merge_q && row == mine_row_q
                                && !of_mine) || !loads);
