@@ -49,7 +49,7 @@ enum {
     STREAM = 0,
     SOURCE = MW_STREAM_INSTRS_LEAST * MW_INSTR_BYTES,
     LANDING = SOURCE + BLOCK,
-    POLLS = 10000,
+    POLLS = 2000, // of the state: some 100 times as long as the layer takes
 };
 
 static uint32_t pattern(unsigned gpu, uint32_t i)
