@@ -57,7 +57,8 @@ large_far = $(if $(filter $(wordlist 32,71,$(SIZES)),$(1)),TokensLog2=11) \
 # a whole device has the same, so that it takes the same cycles, but for its memories; and the
 # primitives that boards have no room for
 LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64 TileReductions=1 \
-    MergeLoads=1 MergeEntries=320 MergeWays=5 SumEntries=64 StreamInstrs=256 RowTypes=1 GateGradients=1 CachedHandle=1 RedTypes=1023
+    MergeLoads=1 MergeEntries=320 MergeWays=5 SumEntries=64 StreamInstrs=256 RowTypes=1 GateGradients=1 CachedHandle=1 \
+    RedTypes=1023
 # Links of up to 2 047 cycles. A round trip of 4 096 cycles holds 455 packets of nine 16-byte flits:
 # stores, partial sums and results have 512 places. Rows open at the switch for two round trips and a
 # half: 64 rows of 115 flits fill them. So do 128 loaded rows of 36 flits, of which tiles have two.

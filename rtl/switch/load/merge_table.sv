@@ -6,10 +6,10 @@
 // creates an entry, and the row is fetched. If its set has no free way, or limit_i entries are in
 // use, the load bypasses the table: its row is fetched for this reader alone. passed_q counts the
 // open bypasses of each reader. With wait_i the FETCH of an entry waits until all GPUs that the
-// home may reach have joined, at most wait_i cycles from the first load on. The first packet of an answer closes its entry, because a later
-// reader would miss that packet. The last packet frees the entry. go_i clears the table. With
-// keep_i, kept_answers keeps the row from the first packet on for later loads, unless the answer is
-// that of a bypass.
+// home may reach have joined, at most wait_i cycles from the first load on. The first packet of an
+// answer closes its entry, because a later reader would miss that packet. The last packet frees the
+// entry. go_i clears the table. With keep_i, kept_answers keeps the row from the first packet on
+// for later loads, unless the answer is that of a bypass.
 // Ports: Masks of ports are indexed by distance. The low bits of a row's index select the set of
 // ways. FETCHs wait in a queue until fetch_sent_i. An answer is looked up in the cycle of its
 // header. answer_accept_i reports in the same cycle that the packet enters the switch.
