@@ -180,8 +180,9 @@ static const struct mw_option options[] = {
         "include the forward layer. Backward layers take twice --expert-cycles, for two GEMMs (dX "
         "and dW), and send gradients of gate weights home. With stack, each layer gets the results "
         "of the previous one. All layers then run again through the device's queue, forward and "
-        "back, without the host in between. With recompute, each forward layer of the stack runs "
-        "again before its backward layer, which then uses the new handle"),
+        "back, without the host in between. With recompute, all forward layers of the stack but "
+        "the last run again, each right before its backward layer. So every backward layer has "
+        "the handle of its forward layer"),
     MW_FLAG("no-gate-gradients", AT(no_gate_gradients),
             "backward layers of --pass leave gradients of gate weights to the host; this is always "
             "so if --dispatch-type is not bf16"),

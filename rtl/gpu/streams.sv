@@ -22,7 +22,7 @@
 // - without tile_reductions: expert.rows that reports rows (flags 7),
 // - without merge_reds: multimem.red of rows of every home (flags 1),
 // - without merge_loads: sync, ld.cais and expert.rows of loaded rows (flags 3),
-// - without GateGradients, or if elements have one byte: gradients (flags.3 of expert and
+// - without GateGradients, or if dispatch_type is not bf16: gradients (flags.3 of expert and
 //   expert.rows),
 // - a wait that no counter can end,
 // - a delay of 2^31 cycles or more, also after a wait; without Delay any delay.

@@ -3,12 +3,13 @@
 // Derives from all GPUs' copy counts the GPUs that get most copies, and the share of this GPU, for
 // token order and dispatch throttle.
 //
-// Function: The copies that a GPU gets are added as they come, without its own, which cross no
-// link. find_i searches the Hot other GPUs that get most, the lower first of equal ones. hot_o[0]
-// gets most of all. A find_i before all counts have arrived uses those that have. share_o: tokens
-// of this GPU with remote targets (tok_i, of its own count), and copies of other GPUs for it. It is
-// valid once the copy counts of all GPUs have arrived. go_i clears everything except hot_o. A layer
-// that uses the counts of another one has none.
+// Function: The copies that each GPU gets are added as their counts arrive. A GPU's copies to
+// itself are left out, as they cross no link. find_i searches the Hot other GPUs that get most,
+// into hot_o. hot_o[0] gets most of them. Of equal ones, the lower number goes first. A search
+// before all counts have arrived uses those that have. share_o has the tokens of this GPU with
+// remote targets (tok_i, from its own count), and the copies of other GPUs for it. It is valid once
+// the copy counts of all GPUs have arrived. go_i clears the counts and share_o. hot_o stays, and a
+// search continues. A cached layer has no go_i: it uses counts and share_o of its forward layer.
 // Order: A count takes effect in the next cycle.
 // Back-pressure: None.
 // Latency: find_i takes Hot x N cycles, and one for each count that comes meanwhile. hot_o is valid
