@@ -1275,8 +1275,10 @@ MW_API int mw_handle_create_cached(struct mw_handle *forward, const uint16_t *co
                                    const uint16_t *coefficient, struct mw_handle **handle);
 /// Change the behaviour of the layer's experts and links before it runs (see mw_layer_config).
 /// Rows that were dispatched before are lost, and mw_combine sends them again. Of these settings
-/// in_flight, switch_reductions, row_returns, source_lists and dispatch_throttle concern
-/// mw_layer_run alone. MW_ERR_CAPACITY: the device does not support it.
+/// in_flight, switch_reductions and dispatch_throttle concern mw_layer_run alone.
+/// MW_ERR_CAPACITY: the device does not support it.
+/// MW_ERR_INVALID: also tile_reductions, merge_loads, row_returns and source_lists, which need
+/// other streams than those of a handle.
 /// MW_ERR_STATE: the object of the handle was destroyed, or mw_expert_output has written results.
 MW_API int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value);
 

@@ -404,6 +404,13 @@ static void limits(void **state)
     assert_code(mw_handle_set(h, "window", 17), MW_ERR_CAPACITY);
     assert_message("window: 17, the device holds 16");
     assert_code(mw_handle_set(h, "open_rows", 9), MW_ERR_CAPACITY);
+    static const char *const of_own_streams[] = {"tile_reductions", "merge_loads", "row_returns",
+                                                 "source_lists"};
+    for (unsigned i = 0; i < sizeof of_own_streams / sizeof *of_own_streams; i++) {
+        assert_code(mw_handle_set(h, of_own_streams[i], 1), MW_ERR_INVALID);
+        assert_message("the programs of a handle do not use it");
+        assert_code(mw_handle_set(h, of_own_streams[i], 0), 0);
+    }
     assert_code(mw_combine(h, l.rows, NULL, NULL), 0); // with what it had
     assert_own_rows(&l);
     mw_handle_destroy(h);

@@ -403,6 +403,8 @@ int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value)
         status = mwi_fail(MW_ERR_STATE, "%s: mw_expert_output has written results", __func__);
     if (!status)
         status = mw_layer_set(&c, name, value);
+    if (!status && (c.tile_reductions || c.merge_loads || c.row_returns || c.source_lists))
+        status = mwi_fail(MW_ERR_INVALID, "%s: the programs of a handle do not use it", name);
     if (!status)
         status = mwi_check_config(d, &c);
     if (!status) {
@@ -460,8 +462,7 @@ static struct mw_layer_config config_of(const struct mw_handle *h, enum mwi_prog
         c.handle = MW_HANDLE_CACHED;
     if (program != MWI_FUSED) {
         c.in_flight = 0;
-        c.switch_reductions = c.tile_reductions = c.merge_loads = c.row_returns = c.source_lists =
-            c.dispatch_throttle = false;
+        c.switch_reductions = c.dispatch_throttle = false;
     }
     return c;
 }
