@@ -629,6 +629,8 @@ MW_API int mw_layout_of(const struct mw_device_info *info, const struct mw_layer
 
 /// Write the registers of all GPUs. tokens[g] and experts[g] are the numbers of GPU g's own tokens
 /// and experts, at most the sizes of `config`. Bit s of `streams` enables stream s.
+/// If the streams count rows (mw_stream_count), every experts[g] must be the largest number of any
+/// GPU. Counts have as many words as the sender has experts, so with others the layer never ends.
 /// MW_ERR_CAPACITY: the device does not support `config`.
 /// MW_ERR_STATE: a layer runs.
 MW_API int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *config,

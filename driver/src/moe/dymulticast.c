@@ -61,13 +61,12 @@ static int take_places(struct mw_dymulticast *m, const struct mw_expert_place *p
     return 0;
 }
 
-static void count_own(struct mw_dymulticast *m)
+static unsigned most_experts(const struct mw_dymulticast *m)
 {
-    for (unsigned e = 0; e < m->experts; e++) {
-        unsigned *own = &m->own[m->places[e].gpu], count = m->places[e].local_expert + 1;
-        *own = count > *own ? count : *own;
-        m->experts_per_gpu = *own > m->experts_per_gpu ? *own : m->experts_per_gpu;
-    }
+    unsigned most = 0;
+    for (unsigned e = 0; e < m->experts; e++)
+        most = m->places[e].local_expert >= most ? m->places[e].local_expert + 1 : most;
+    return most;
 }
 
 int mw_dymulticast_create(struct mw_device *device, const struct mw_dymulticast_prop *prop,
@@ -112,7 +111,7 @@ int mw_dymulticast_create(struct mw_device *device, const struct mw_dymulticast_
         free(m);
         return mwi_unlock(device, status);
     }
-    count_own(m);
+    m->experts_per_gpu = most_experts(m);
     mwi_hold(device);
     *object = m;
     return mwi_unlock(device, 0);

@@ -13,7 +13,6 @@ struct mw_dymulticast {
     bool cached_handles, gate_gradients;             ///< as well
     unsigned experts_per_gpu;                        ///< most of a GPU
     struct mw_expert_place *places;                  ///< [experts], by expert
-    unsigned own[MW_MAX_PORTS];                      ///< experts of each GPU
     unsigned holders; ///< the program, until it destroys the object, and handles
     bool destroyed;
     bool bound;

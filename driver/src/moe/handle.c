@@ -471,6 +471,7 @@ int mwi_handle_start(struct mw_handle *h, enum mwi_program program, const struct
 {
     static const unsigned none[MW_MAX_PORTS];
     const struct mw_dymulticast *m = h->object;
+    unsigned experts[MW_MAX_PORTS]; // counts of rows have as many words as the sender's number
     struct mw_device *d = m->device;
     const bool again = continues(program);
     const struct mw_layer_config c = config_of(h, program);
@@ -484,8 +485,10 @@ int mwi_handle_start(struct mw_handle *h, enum mwi_program program, const struct
         h->dw_there = false;
         status = load(h, program, pause);
     }
+    for (unsigned g = 0; g < d->info.gpus; g++)
+        experts[g] = m->experts_per_gpu;
     if (!status) // a count of rows covers all own tokens, and the second phase counts none
-        status = mwi_configure(d, &c, &l, again ? none : h->tokens, m->own,
+        status = mwi_configure(d, &c, &l, again ? none : h->tokens, experts,
                                (1u << streams_of(program)) - 1);
     if (!status)
         status = mwi_launch(d, pause, again);

@@ -317,10 +317,68 @@ static void two(void **state)
     }
 }
 
+/// GPUs with different numbers of experts, and one without any. Coefficients are 1 and gate weights
+/// 1/2, so output rows are the tokens' own.
+static void uneven_places(void **state)
+{
+    (void)state;
+    enum { TOKENS = 5, HIDDEN = 16, EXPERTS = 6, K = 2 };
+    static const struct mw_expert_place places[EXPERTS] = {{0, 2, 0}, {1, 0, 0}, {2, 0, 1},
+                                                           {3, 0, 2}, {4, 1, 0}, {5, 2, 1}};
+    static const uint16_t one[EXPERTS] = {0x3f80, 0x3f80, 0x3f80, 0x3f80, 0x3f80, 0x3f80};
+    static uint16_t x[GPUS][TOKENS][HIDDEN], out[GPUS][TOKENS][HIDDEN];
+    int16_t idx[GPUS][TOKENS][K];
+    float weights[GPUS][TOKENS][K];
+    struct mw_tokens part[GPUS];
+    uint16_t *rows[GPUS];
+    const uint16_t *dy[GPUS];
+    for (unsigned g = 0; g < GPUS; g++) {
+        part[g] = (struct mw_tokens){TOKENS, x[g][0], idx[g][0], weights[g][0]};
+        rows[g] = out[g][0];
+        dy[g] = x[g][0];
+        for (unsigned i = 0; i < TOKENS; i++) {
+            for (unsigned j = 0; j < HIDDEN; j++)
+                x[g][i][j] = (uint16_t)(0x3f00 + mw_random_below(&t.r, 0x100));
+            idx[g][i][0] = (int16_t)mw_random_below(&t.r, EXPERTS);
+            idx[g][i][1] = (int16_t)((idx[g][i][0] + 1 + mw_random_below(&t.r, 5)) % EXPERTS);
+            weights[g][i][0] = weights[g][i][1] = 0.5f;
+        }
+    }
+    for (unsigned cached = 0; cached < 2; cached++) {
+        const struct mw_dymulticast_prop prop = {.size = sizeof prop,
+                                                 .block_bytes = 2 * HIDDEN,
+                                                 .region_sets = 2,
+                                                 .k = K,
+                                                 .experts = EXPERTS,
+                                                 .places = places,
+                                                 .cached_handles = cached};
+        struct mw_dymulticast *object;
+        struct mw_handle *handle, *back;
+        done(mw_dymulticast_create(t.d, &prop, &object));
+        done(mw_dymulticast_bind_addr(object, GPUS * TOKENS, GPUS * TOKENS));
+        done(mw_handle_create(object, part, one, &handle));
+        done(mw_layer_run(handle, rows, NULL, NULL));
+        assert_memory_equal(out, x, sizeof x);
+        memset(out, 0, sizeof out);
+        done(mw_combine(handle, rows, NULL, NULL));
+        assert_memory_equal(out, x, sizeof x);
+        if (cached) {
+            memset(out, 0, sizeof out);
+            done(mw_dispatch_cached(handle, dy, NULL, &back));
+            done(mw_combine(back, rows, NULL, NULL));
+            assert_memory_equal(out, x, sizeof x);
+            mw_handle_destroy(back);
+        }
+        mw_handle_destroy(handle);
+        mw_dymulticast_destroy(object);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_it, close_it)
-    const struct CMUnitTest tests[] = {TEST(both_ways), TEST(own_experts), TEST(typed),
-                                       TEST(by_event),  TEST(given_up),    TEST(two)};
+    const struct CMUnitTest tests[] = {TEST(both_ways),    TEST(own_experts), TEST(typed),
+                                       TEST(by_event),     TEST(given_up),    TEST(two),
+                                       TEST(uneven_places)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
