@@ -217,12 +217,14 @@ void mw_report_stack(FILE *out, const struct mw_workload *w, const struct mw_sum
     if (!mw_is_stack(&w->shape) || !count)
         return;
     const struct mw_stack *first = &summaries[0].result->stack;
+    const unsigned pairs = w->layers / MW_PASSES;
     fputc('\n', out);
     mw_report_paragraph(out,
                         "%u layers once more through the device's queue, forward and back, each on "
                         "the results of the one before: %u of %u backward layers have the handle "
-                        "of their forward layer, the others count again",
-                        first->layers, first->cached, w->layers / MW_PASSES);
+                        "of their forward layer%s",
+                        first->layers, first->cached, pairs,
+                        first->cached < pairs ? ", the others count again" : "");
     fprintf(out, "%s%-14s %10s %10s %8s %6s %13s %12s%s\n", mw_look(out, MW_HEAD), "system",
             "cycles", "of layers", "idle", "#wrong", "#other cycles", "other flits",
             mw_look(out, MW_PLAIN));
