@@ -1269,8 +1269,8 @@ MW_API int mw_handle_create_typed(struct mw_dymulticast *object, const struct mw
 /// Make a handle whose rows follow the routes of `forward`. x[g] has the rows of GPU g's tokens of
 /// that handle, [tokens][block_bytes / 2] in bf16, whatever the object's dispatch_type.
 /// `coefficient` is as above, or NULL: that of `forward`. Routes, weights and settings are those
-/// that `forward` has now. `forward` may be a cached handle itself. All are copied, and the device
-/// is not used.
+/// that `forward` has now. `forward` may be a cached handle itself: then gradients also use the
+/// rows of x of its own forward handle. All are copied, and the device is not used.
 /// MW_ERR_INVALID: the object of `forward` has no cached_handles.
 /// MW_ERR_STATE: the object was destroyed.
 MW_API int mw_handle_create_cached(struct mw_handle *forward, const uint16_t *const *x,
