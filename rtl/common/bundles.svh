@@ -172,7 +172,8 @@
 `define MW_COMMON(Cfg) struct packed { \
     logic [1:0] link_wait; logic switch_reductions; logic tile_reductions; \
     logic merge_loads; logic [14:0] load_first; logic [8:0] load_entries; logic load_keep; \
-    logic [2:0] load_parts; logic [15:0] fetch_cycles; logic [14:0] load_bytes; logic [3:0] load_shift; logic cnt_loads; \
+    logic [2:0] load_parts; logic [15:0] fetch_cycles; logic [14:0] load_bytes; \
+    logic [3:0] load_shift; logic cnt_loads; \
     logic [8:0] sum_entries; logic [15:0] sum_cycles; \
     logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
     logic [Cfg.PortW-1:0] turn; logic [Cfg.StoreW-1:0] store_limit; \
