@@ -90,6 +90,7 @@ module merge_table #(
     localparam int unsigned Entries = Ways * Sets;
     localparam int unsigned UsedW = $clog2(Entries + 1);
     localparam int unsigned StampW = 16;  // see load_counts
+    localparam int unsigned AgeW = StampW + 1;  // of a FETCH: one that is due may wait for its turn
 
     if (Entries == 0 || Entries > 511 || Entries != Cfg.MergeEntries || Sets != (1 << $clog2(
             Sets
@@ -147,7 +148,8 @@ module merge_table #(
     word_t word[Ways], old[Ways], next;  // of the lane's set, of the answer's
     logic [Ways-1:0] hit, free, way, answer_way;
     logic [Cfg.Others-1:0] mask;  // who waits for the lane's row
-    logic [StampW-1:0] now_q, since;
+    logic [AgeW-1:0] now_q;
+    logic [StampW-1:0] since;
     logic joins, makes, bypasses, good, we;
     logic looks, kept, kept_twice, kept_end, evicts, accept;
     logic [Cfg.Others-1:0] kept_mask;
@@ -185,7 +187,7 @@ module merge_table #(
 
     always_comb begin
         mask = '0;
-        since = now_q;
+        since = StampW'(now_q);
         for (int unsigned w = 0; w < Ways; w++) begin
             if (hit[w]) {mask, since} = {word[w].mask, word[w].first};
         end
@@ -200,7 +202,7 @@ module merge_table #(
     end
     assign we = joins || makes;
     assign way = joins ? hit : free & (~free + 1'b1);
-    assign next = '{first: since, last: now_q, mask: mask | from_q, index: index_q};
+    assign next = '{first: since, last: StampW'(now_q), mask: mask | from_q, index: index_q};
 
     // ---- loads past the table: how many of each reader are not answered ----
     logic [Cfg.OpenLoadW-1:0] passed_q[Cfg.Others];
@@ -331,7 +333,7 @@ module merge_table #(
     // ---- FETCHs ----
     logic [15:0] to_wait;
     logic fetch_room, fetch_there;
-    logic [StampW-1:0] fetch_since;
+    logic [AgeW-1:0] fetch_since;
     logic due_q;  // it waits for no more readers
     index_t fetch_index;
     logic [15:0] fetch_who;
@@ -345,7 +347,7 @@ module merge_table #(
     end
 
     fifo #(
-        .Width(StampW + 16 + Cfg.LoadIndexW),
+        .Width(AgeW + 16 + Cfg.LoadIndexW),
         .Depth(Fetches)
     ) i_fetches (
         .clk_i,
@@ -375,7 +377,7 @@ module merge_table #(
 
     always_ff @(posedge clk_i) begin
         due_q <= rst_ni && !go_i && fetch_there && !fetch_sent_i
-                 && (due_q || fetch_full || now_q - fetch_since >= wait_i
+                 && (due_q || fetch_full || now_q - fetch_since >= AgeW'(wait_i)
                      || 32'(level) > Fetches - Spare);
     end
 

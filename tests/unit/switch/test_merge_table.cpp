@@ -357,6 +357,21 @@ TEST(a_fetch_waits_for_all_readers)
     }
 }
 
+// FETCHs that have waited longest leave one after another, though the home is slow to take them.
+TEST(fetches_wait_once)
+{
+    merge_table b;
+    b.fetch_rate = 5;
+    b.answer_rate = 0;
+    b.wait = 65535;
+    for (unsigned i = 0; i < 8; i++)
+        b.lanes[0].queue.push_back({i, true});
+    b.cycles(b.wait + 800);
+    b.answer_rate = 50;
+    b.finish();
+    b.check_counts();
+}
+
 // Many FETCHs that wait leave room, so lanes that others wait for are taken.
 TEST(fetches_that_wait_leave_room)
 {
