@@ -261,8 +261,7 @@ module node #(
         assign stream_reg[s] = {
             8'd0,
             stream_state[s][15:8],
-            2'd0,
-            stream_state[s][5:0],
+            stream_state[s][7:0],
             6'd0,
             stream_state[s][18:16] == 3'd0,
             stream_state[s][18:16] > 3'd1

@@ -44,7 +44,7 @@ static void slow_is_not_stuck(void **state)
               NULL, NULL);
 }
 
-/// An event that nobody signals.
+/// An event that nobody signals, which a long stream waits for.
 static void event_that_never_comes(void **state)
 {
     (void)state;
@@ -54,6 +54,8 @@ static void event_that_never_comes(void **state)
     struct mw_layout layout;
     struct mw_stream s[2];
     const unsigned tokens[2] = {1, 1}, experts[2] = {1, 1};
+    enum { BEFORE = 200 }; // instructions
+    unsigned issued;
     mw_open_defaults(&o);
     o.gpus = 2;
     o.flit_bytes = 8;
@@ -64,6 +66,8 @@ static void event_that_never_comes(void **state)
     assert_int_equal(mw_layout_make(d, &c, &layout), 0);
     for (unsigned g = 0; g < 2; g++) {
         mw_stream_init(&s[g]);
+        for (unsigned i = 0; g == 0 && i < BEFORE; i++)
+            mw_stream_fence(&s[g]);
         if (g == 0)
             mw_stream_wait(&s[g], MW_EV_SW3, 1);
         assert_int_equal(mw_stream_end(&s[g]), 0);
@@ -79,6 +83,8 @@ static void event_that_never_comes(void **state)
     assert_non_null(strstr(report, "wait, waiting"));
     assert_non_null(strstr(report, "end, ended"));
     free(report);
+    assert_int_equal(mw_stream_position(d, 0, 0, &issued), 0);
+    assert_int_equal(issued, BEFORE + 1);
     mw_close(d);
 }
 
