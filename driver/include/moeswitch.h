@@ -568,8 +568,9 @@ struct mw_layer_config {
     unsigned sum_gpus;
     unsigned sum_first; ///< index of the first own row that is counted, to 32767
     /// A row is fetched from its home when all GPUs that the home may reach have loaded it, or so
-    /// many cycles after the first load, to 65535. So loads merge although an answer takes no load
-    /// that comes after its first packet. 0: with the first load.
+    /// many cycles after the first load, 0 to 65535. So loads merge that would otherwise come after
+    /// the first packet of the answer. 0: with the first load. Loads that bypass a full table
+    /// do not wait, and when many rows wait, none does. Without effect without merge_loads.
     unsigned fetch_cycles;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,

@@ -75,11 +75,11 @@ static const struct mw_setting_kind kinds[] = {
               "cycles without a flit on the uplink after which a held row is sent"),
     RUN_FIELD("sum_entries", MW_BUILT_SUMS,
               "usable entries of each table of sums, under systems with red.cais"),
-    RUN_FIELD("fetch_cycles", UINT16_MAX,
-              "cycles that the switch waits for loads of other GPUs before it fetches a row, under "
-              "systems with ld.cais"),
     RUN_FIELD("sum_cycles", UINT16_MAX,
               "cycles without a change after which a sum leaves the switch, likewise"),
+    RUN_FIELD("fetch_cycles", UINT16_MAX,
+              "cycles that the switch waits for loads of other GPUs before it fetches a row, at "
+              "most, under systems with ld.cais"),
     FIELD("packet_manager", 1, "1: hubs merge small stores of one target for the uplink"),
     FIELD("rpm_timer", UINT16_MAX,
           "cycles for which a packet manager keeps a store, twice at most; 0: none waits"),
