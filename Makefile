@@ -357,7 +357,7 @@ TEST_CMDS += $(UNIT_CMDS) --command 'man: make man-check'
     experiments/node_threads/tests/tests.mk bindings/python/python.mk
 
 TEST_NEEDS = $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHEEL) $(LANES_TESTS) $(FUZZERS) \
-    $(UNIT_BINS) $(filter-out $(LONG_C_TESTS),$(C_TESTS)) $(EXAMPLES) $(TOOL) models
+    $(UNIT_BINS) $(filter-out $(LONG_C_TESTS),$(C_TESTS)) $(EXAMPLES) $(TOOL) $(B)/legalize models
 
 # One program of a folder by itself, as system-test_layers. What it opens when it runs:
 # all models, if nothing is said here.
@@ -476,8 +476,8 @@ run: $(TOOL) $(MAIN_MODEL)
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 # what has passed is not run again until something that it reads changes (FORGET=1: it is)
 REMEMBER := $(PY) tests/runner/remember.py
-C_ALL := $(wildcard experiments/*/*.cpp firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp \
-    sim/*/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] \
+C_ALL := $(wildcard experiments/*/*.cpp flow/*/*/*.[ch] firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] \
+    sim/*.cpp sim/*/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] \
     tests/*/*.[ch] tests/*/*.cpp tests/*/*/*.[ch] tests/unit/*/*.cpp)
 # The hand-written sources that a parser without a preprocessor reads: not generated ones (build/gen), nor what
 # tests add, whose ports have macros as types. Its author aligns what reads as a table: the ports of a group, the
@@ -630,7 +630,8 @@ format: | $(B)/.setup
 
 # gcc's and cppcheck's, a file at a time: what one reads is it and the headers
 LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/program/main.c \
-    host-tools/program/pages/*.c driver/examples/*.c firmware/*.c tests/*/*.c tests/*/*/*.c)
+    host-tools/program/pages/*.c driver/examples/*.c firmware/*.c flow/*/*/*.c tests/*/*.c \
+    tests/*/*/*.c)
 LINT_H := $(filter %.h,$(C_ALL)) $(wildcard driver/include/*.h)
 .PHONY: lint-c-gcc lint-c-cppcheck
 lint-c: lint-c-gcc lint-c-cppcheck

@@ -47,11 +47,14 @@ $(if $(and $(filter 1,$(words $(BOARD))),$(filter $(BOARDS),$(BOARD))),,$(error 
 $(if $(and $(filter 1,$(words $(BOARD_N))),$(filter 2 3 4 5 6 7 8,$(BOARD_N))),,$(error N=$(BOARD_N): a board has \
     2 to 8 GPUs))
 endif
-bitstream: $(BOARD_NODE) gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
+$(B)/legalize: $(wildcard flow/ecp5/legalize/*.[ch]) | $(B)/.setup
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.c,$^) -lm
+bitstream: $(BOARD_NODE) $(B)/legalize gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
 	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) \
 	    $(addprefix --seed ,$(SEEDS)) $(if $(BEST),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
-	    $(addprefix --until ,$(UNTIL)) $(addprefix --node ,$(BOARD_NODE)) \
+	    $(addprefix --until ,$(UNTIL)) $(addprefix --node ,$(BOARD_NODE)) --legalize $(B)/legalize \
 	    $(addprefix --param ,$(call board_sizes,$(BOARD),$(BOARD_N))) \
 	    $(if $(filter 1,$(PADS)),$(patsubst rtl/top/device.sv,tests/synth/device_stub.sv,$(BOARD_RTL)),$(BOARD_RTL))
 

@@ -3,7 +3,7 @@
 """From the RTL to a board's bitstream: Yosys, nextpnr-ecp5, ecppack.
 
 usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--best] [--fabric-mhz MHZ] [--until
-netlist|packed] [--node FILE] [--param NAME=VALUE ...] FILE...
+netlist|packed] [--node FILE] [--legalize FILE] [--param NAME=VALUE ...] FILE...
        bitstream.py --board NAME [--out DIR] [--firmware HEX] --only-firmware
 
 FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv, which a primitive of
@@ -14,8 +14,9 @@ every clock and has the fastest nodes. The netlist's crossings between clocks ar
 placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. What is placed or routed
 already, from the same netlist and pins with the same options, is not again: seeds may run side by side, a command each,
 and a last one takes all of them. --node: node_threads.il of experiments/node_threads/rewrite, node_threads.v beside it:
-one node that serves all (docs/design/threads.md), with a clock of its own. --only-firmware: another firmware into what
-is placed and routed in DIR.
+one node that serves all (docs/design/threads.md), with a clock of its own. --legalize: the program of the folder
+legalize, with which a board that names primitives is placed (control_sets.py). --only-firmware: another firmware into
+what is placed and routed in DIR.
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool
 failed; 130: Ctrl-C. DIR/NAME.bit is whole or not there.
 """
@@ -35,6 +36,7 @@ import time
 import board as boards
 import check
 import clocks
+import control_sets
 import crossings
 import floorplan
 import flow
@@ -48,6 +50,7 @@ SEEDS = (1, 2, 3)
 # With one node for all the heap placer finds no place for every cell.
 PLACER = ["--placer", "static"]
 CELLS = "rtl/board/ecp5_cells.sv"
+MOVES = 100_000_000  # of legalize: two minutes
 
 
 def parse():
@@ -60,6 +63,7 @@ def parse():
     p.add_argument("--fabric-mhz", type=float, help="in place of board.toml's")
     p.add_argument("--until", choices=("netlist", "packed"))
     p.add_argument("--node", type=pathlib.Path)
+    p.add_argument("--legalize", type=pathlib.Path)
     p.add_argument("--param", action="append", default=[])
     p.add_argument("--only-firmware", action="store_true")
     p.add_argument("files", nargs="*")
@@ -162,7 +166,7 @@ def nextpnr(b, out, name, source, args):
                             "--json", str(out / source),
                             "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk", *args],
                            out / f"{name}.log",
-                           f"bitstream: {b['id']}: " + re.sub("^(?:placed|seed)-", "seed ", name))
+                           f"bitstream: {b['id']}: " + re.sub("^(?:packed|rough|placed|seed)-", "seed ", name))
 
 
 def tools():
@@ -195,8 +199,45 @@ def once(b, out, name, source, sources, made, args, what):
     return took
 
 
+def place_control_sets(b, out, seed, args):
+    """OUT/placed-SEED.json from a placement without resets and enables, unless it is there. Returns what it took."""
+    part, placed, packed, relaxed, rough = b["part"], *(out / f"{n}.json" for n in (
+        f"placed-{seed}", f"packed-{seed}", "relaxed", f"rough-{seed}"))
+    with alone(out):
+        design = json.loads((out / b["netlist"]).read_text())
+        control_sets.relax(design, *(b["nets"][d][0] for d in ("node", "fabric")))
+        flow.write_if_changed(relaxed, json.dumps(design))
+    pins = b["folder"] / "pins.lpf"
+    once(b, out, f"packed-{seed}", b["netlist"], [out / b["netlist"], pins], [packed],
+         ["--pack-only", "--write", str(packed), *args], f"seed {seed}")
+    took = once(b, out, f"rough-{seed}", relaxed.name, [relaxed, pins], [rough],
+                ["--no-route", *PLACER, "--write", str(rough), *args], f"seed {seed}")
+    made = [packed, rough, b["legalize"], pathlib.Path(control_sets.__file__)]
+    if placed.exists() and all(placed.stat().st_mtime > s.stat().st_mtime for s in made):
+        return took
+    problem, result = out / f"problem-{seed}.txt", out / f"result-{seed}.txt"
+    design, placement = json.loads(packed.read_text()), json.loads(rough.read_text())
+    problem.write_text(control_sets.problem(design, placement, boards.DEVICES[part["device"]]))
+    r = subprocess.run([b["legalize"], problem, result, str(MOVES), str(seed)], capture_output=True, text=True)
+    if r.returncode == 1:
+        stop("does not fit: a cell has no legal place: fewer primitives, or smaller settings")
+    if r.returncode != 0:
+        stop(r.stderr.strip() or f"legalize: ended with status {r.returncode}", 2)
+    try:
+        control_sets.apply(design, placement, result.read_text())
+    except control_sets.NotLegal as e:
+        stop(f"the placement is not legal: {e}", 2)
+    whole = placed.with_suffix(".new")
+    whole.write_text(json.dumps(design))
+    whole.replace(placed)
+    print(f"bitstream: {b['id']}: seed {seed}: wires before, legal, after (tiles): {r.stdout.strip()}", flush=True)
+    return took
+
+
 def place(b, out, seed, args):
     """OUT/placed-SEED.json, unless it is there. Returns what it took."""
+    if b["legalize"]:
+        return place_control_sets(b, out, seed, args)
     placed = out / f"placed-{seed}.json"
     took = once(b, out, f"placed-{seed}", b["netlist"], [out / b["netlist"], b["folder"] / "pins.lpf"], [placed],
                    ["--no-route", *b["placer"], "--write", str(placed), *args], f"seed {seed}")
@@ -278,6 +319,7 @@ def main():
         flow.tool(program)
     threads = next(int(p.partition("=")[2]) for p in a.param if p.startswith("N=")) if a.node else 1
     b["placer"] = PLACER if a.node else []
+    b["legalize"] = a.legalize if a.node and b["primitives"] else None
     plan = functools.partial(floorplan.device_4, **b["floorplan"]) if threads == 4 else None
     with alone(out):
         mhz = clocks.make(b, out, a.fabric_mhz, threads)

@@ -3,3 +3,5 @@
 TEST_CMDS += --command 'synth: $(PY) tests/synth/run.py'
 # boards: PLL, pins, crossings between clocks, refusals
 TEST_CMDS += --command 'boards: $(PY) tests/synth/boards.py $(B)'
+# placements become legal, and the check finds each broken rule
+TEST_CMDS += --command 'legalize: $(PY) tests/synth/legalize.py $(B)/legalize'

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See placement.h.
+#include "placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+_Noreturn void stop(int status, const char *path, const char *what, long number)
+{
+    fprintf(stderr, "legalize: %s: ", path);
+    fprintf(stderr, what, number);
+    fputc('\n', stderr);
+    exit(status);
+}
+
+void *allocate(size_t count, size_t size)
+{
+    void *p = calloc(count ? count : 1, size);
+    if (!p) {
+        fputs("legalize: no memory\n", stderr);
+        exit(BAD_INPUT);
+    }
+    return p;
+}
+
+int length_of(const struct box *b)
+{
+    return b->x1 - b->x0 + b->y1 - b->y0;
+}
+
+struct box box_of(const struct placement *p, int net)
+{
+    struct box b = {WIDTH, 0, HEIGHT, 0};
+    for (size_t k = p->net.start[net]; k < p->net.start[net + 1]; k++) {
+        const struct cell *c = &p->cell[p->net.item[k]];
+        b = (struct box){smaller(b.x0, c->x), larger(b.x1, c->x), smaller(b.y0, c->y),
+                         larger(b.y1, c->y)};
+    }
+    return b;
+}
+
+double measure(struct placement *p)
+{
+    double sum = 0;
+    for (int n = 0; n < p->net_count; n++) {
+        p->box[n] = box_of(p, n);
+        sum += length_of(&p->box[n]);
+    }
+    return sum;
+}
+
+int tile_at(const struct placement *p, int x, int y)
+{
+    return x < 0 || y < 0 || x >= WIDTH || y >= HEIGHT ? NONE : p->tile_at[x][y];
+}
+
+bool is_flip_flop(const struct cell *c)
+{
+    return c->kind == FLIP_FLOP || c->kind == FIXED_FLIP_FLOP;
+}
+
+bool is_legal(const struct tile *t, int place, const struct cell *c)
+{
+    int slice = place / PER_SLICE;
+    return (!t->flip_flops || t->clocking == c->clocking) &&
+           (!t->in_slice[slice] || t->enable[slice] == c->enable);
+}
+
+void put(struct placement *p, int i, int tile, int place)
+{
+    struct tile *t = &p->tile[tile];
+    struct cell *c = &p->cell[i];
+    if (is_flip_flop(c)) {
+        t->flip_flop[place] = i;
+        t->clocking = c->clocking;
+        t->enable[place / PER_SLICE] = c->enable;
+        t->flip_flops++;
+        t->in_slice[place / PER_SLICE]++;
+    } else {
+        t->lut[place] = i;
+    }
+    c->tile = tile;
+    c->place = place;
+    c->x = t->x;
+    c->y = t->y;
+}
+
+void take(struct placement *p, int i)
+{
+    const struct cell *c = &p->cell[i];
+    struct tile *t = &p->tile[c->tile];
+    if (is_flip_flop(c)) {
+        t->flip_flop[c->place] = NONE;
+        t->flip_flops--;
+        t->in_slice[c->place / PER_SLICE]--;
+    } else {
+        t->lut[c->place] = NONE;
+    }
+}
