@@ -221,7 +221,7 @@ def test_placement(work):
         os.utime(out / f"{name}.json", (2e9, 2e9))
         return None if "bad" not in args else "nextpnr: bad"
 
-    b = {"id": "t", "placer": ["--placer", "static"], "netlist": "n.json", "folder": out}
+    b = {"id": "t", "placer": ["--placer", "static"], "legalize": None, "netlist": "n.json", "folder": out}
     bitstream.nextpnr = nextpnr
     try:
         for what, args, runs in (("the first time", ["a"], 1), ("not again", ["a"], 1),
@@ -279,8 +279,8 @@ def test_seeds(work):
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     nets = {"usb": "u_clk", "node": "n_clk", "fabric": "f_clk"}
-    b = {"id": "t", "placer": [], "netlist": "n.json", "folder": out, "nets": {d: (0, {n}) for d, n in nets.items()},
-         "io": {"usb": {"in_ns": 6.0, "out_ns": 8.0}}}
+    b = {"id": "t", "placer": [], "legalize": None, "netlist": "n.json", "folder": out,
+         "nets": {d: (0, {n}) for d, n in nets.items()}, "io": {"usb": {"in_ns": 6.0, "out_ns": 8.0}}}
     mhz = {"usb": 60.0, "node": 48.0, "fabric": 12.0}
     (out / "n.json").write_text("{}")
     (out / "pins.lpf").write_text("")
