@@ -148,6 +148,8 @@ static void sums_are_not_far_behind(void **state)
     p.o.rows = 704;
     assert_int_equal(lead(&p), 12);
     p.o.rows = 1408;
+    assert_int_equal(lead(&p), 12);
+    p.o.rows = 6464; // ranges of eight rows
     assert_int_equal(lead(&p), 16);
     p = problem(MW_TP_GEMM_AR);
     assert_int_equal(lead(&p), 8);
