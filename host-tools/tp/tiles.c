@@ -116,6 +116,7 @@ enum {
     AHEAD = 2,
     ROWS_AHEAD = 8,
     ROWS_AHEAD_BESIDE = 12,
+    LEAD_GPUS = 8, ///< with more GPUs the lead in rows of all homes stays that of so many
     /// Cycles in which the engine changes from one instruction to the next.
     CHANGE = 50,
     /// Of how many instructions start, loads, done and end of a stream leave room.
@@ -286,7 +287,9 @@ static void add_second(const struct mw_tp_at *at, struct mw_stream *s, unsigned 
 static void add_first(const struct mw_tp_at *at, struct mw_stream *s, struct sizes sizes)
 {
     const bool beside = mw_tp_has(at->p, MW_TP_GEMM_2);
-    const unsigned ranges = AHEAD * sizes.norm, rows = beside ? ROWS_AHEAD_BESIDE : ROWS_AHEAD;
+    const unsigned ranges = AHEAD * sizes.norm, each = beside ? ROWS_AHEAD_BESIDE : ROWS_AHEAD;
+    const unsigned gpus = at->p->gpus > LEAD_GPUS ? at->p->gpus : LEAD_GPUS;
+    const unsigned rows = each * LEAD_GPUS / gpus;
     const unsigned ahead = ranges > rows ? ranges : rows;
     for (unsigned r = 0; r < ranges_with(at->p, sizes.gemm); r++) {
         const struct mw_tp_span span = range(at, sizes.gemm, r);

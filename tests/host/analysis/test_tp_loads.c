@@ -153,6 +153,9 @@ static void sums_are_not_far_behind(void **state)
     assert_int_equal(lead(&p), 16);
     p = problem(MW_TP_GEMM_AR);
     assert_int_equal(lead(&p), 8);
+    p = sublayer(64, 2, 4); // more GPUs share what eight have
+    p.gpus = 16;
+    assert_int_equal(lead(&p), 6);
 }
 
 /// Loads that all GPUs send together fit into the table. Behind sums those are of two rows.
