@@ -247,6 +247,15 @@ static void stream_failures(void **state)
     assert_code(mw_stream_end(&s), MW_ERR_INVALID);
 }
 
+/// Make a stream of so many instructions.
+static void fill(struct mw_stream *s, unsigned count)
+{
+    mw_stream_init(s);
+    while (s->count < count - 1)
+        assert_code(mw_stream_fence(s), 0);
+    assert_code(mw_stream_end(s), 0);
+}
+
 static void stream_load(void **state)
 {
     (void)state;
@@ -268,16 +277,12 @@ static void stream_load(void **state)
     assert_memory_equal(fake.mem[2] + l.stream[1] + 16, end, 16);
 
     // the device has room for 64 instructions
-    while (s[5].count < MW_STREAM_INSTRS_LEAST) {
-        s[5].instr[s[5].count - 1] = s[5].instr[0];
-        s[5].instr[s[5].count++] = (struct mw_instr){.op = MW_I_END};
-    }
+    fill(&s[5], MW_STREAM_INSTRS_LEAST);
     c.stream_instrs = 0;
     assert_code(mw_layout_make(device, &c, &l), 0);
     assert_int_equal(l.stream[1] - l.stream[0], MW_STREAM_INSTRS_LEAST * MW_INSTR_BYTES);
     assert_code(mw_stream_load(device, &l, s, 2), 0);
-    s[5].instr[s[5].count - 1] = s[5].instr[0];
-    s[5].instr[s[5].count++] = (struct mw_instr){.op = MW_I_END};
+    fill(&s[5], MW_STREAM_INSTRS_LEAST + 1);
     assert_code(mw_stream_load(device, &l, s, 2), MW_ERR_CAPACITY);
     assert_message("stream 1 of GPU 2 has 65 instructions, the layout 64");
 

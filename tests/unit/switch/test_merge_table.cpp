@@ -20,8 +20,8 @@ using namespace tb;
 static const unsigned N = PARAM_N, OTHERS = N - 1, ENTRIES = PARAM_MergeEntries,
                       WAYS = PARAM_MergeWays, SETS = ENTRIES / WAYS;
 static const unsigned BYPASS = 0x8000;
-static const unsigned FETCHES = 64,
-                      SPARE = 16; // places of the queue, of which FETCHs that wait leave some
+// Places of the queue of FETCHs, and how many of them FETCHs that wait leave free.
+static const unsigned FETCHES = 64, SPARE = 16;
 
 struct merge_table : model<Vmerge_table> {
     struct fetch { // what one FETCH brings
@@ -29,7 +29,7 @@ struct merge_table : model<Vmerge_table> {
         uint32_t readers;
         bool alone, begun = false;
         unsigned who = 0;
-        uint64_t first, last, first_load;
+        uint64_t first, last;
     };
     struct load {
         unsigned index;
@@ -161,7 +161,7 @@ struct merge_table : model<Vmerge_table> {
         f->index = l.index;
         f->readers = bit;
         f->alone = !l.merge || used() >= limit || used_of_set(l.index) >= WAYS;
-        f->first = f->last = f->first_load = now;
+        f->first = f->last = now;
         fetches++;
         bypasses += f->alone;
         to_come.push_back(f);
@@ -193,7 +193,7 @@ struct merge_table : model<Vmerge_table> {
             return;
         const fetch &f = *to_come.front();
         const bool full = (reach & ~f.readers) == 0, crowded = to_come.size() > FETCHES - SPARE;
-        if (due || !wait || f.alone || full || crowded || now - f.first_load >= wait)
+        if (due || !wait || f.alone || full || crowded || now - f.first >= wait)
             due++;
         assert_true(due || !dut.fetch_valid_o);
         assert_true(due < 4 || dut.fetch_valid_o);
@@ -268,6 +268,15 @@ struct merge_table : model<Vmerge_table> {
     }
 
     unsigned open_of(unsigned d) const { return taken[d] - ended[d]; }
+    size_t unanswered() const { return sent.size() + !!now_answered; } // FETCHs
+
+    // The home, which answered nothing before, answers all loads.
+    void answer_all()
+    {
+        answer_rate = 50;
+        finish();
+        check_counts();
+    }
 };
 
 // Loads of a few rows at a time, no row twice by a reader while it waits.
@@ -325,9 +334,7 @@ TEST(all_readers_share_one_fetch)
         b.cycle();
     assert_int_equal(b.fetches, 1);
     assert_int_equal(b.loads, OTHERS);
-    b.answer_rate = 50;
-    b.finish();
-    b.check_counts();
+    b.answer_all();
 }
 
 // Readers come one after another. The FETCH waits for the last one, but no longer than `wait`.
@@ -340,20 +347,18 @@ TEST(a_fetch_waits_for_all_readers)
         b.wait = wait;
         b.answer_rate = 0;
         for (unsigned d = 0; d < OTHERS; d++) {
-            assert_int_equal(b.sent.size() + !!b.now_answered, 0);
+            assert_int_equal(b.unanswered(), 0);
             b.lanes[d].queue.push_back({5, true});
             b.cycles(d + 1 < OTHERS ? 8 : 20);
         }
         assert_int_equal(b.fetches, 1);
-        assert_int_equal(b.sent.size() + !!b.now_answered, 1);
+        assert_int_equal(b.unanswered(), 1);
         b.lanes[0].queue.push_back({6, true}); // nobody else loads it
         b.cycles(wait - 20);
-        assert_int_equal(b.sent.size() + !!b.now_answered, OTHERS > 1 ? 1 : 2);
+        assert_int_equal(b.unanswered(), OTHERS > 1 ? 1 : 2);
         b.cycles(40);
-        assert_int_equal(b.sent.size() + !!b.now_answered, 2);
-        b.answer_rate = 50;
-        b.finish();
-        b.check_counts();
+        assert_int_equal(b.unanswered(), 2);
+        b.answer_all();
     }
 }
 
@@ -367,9 +372,7 @@ TEST(fetches_wait_once)
     for (unsigned i = 0; i < 8; i++)
         b.lanes[0].queue.push_back({i, true});
     b.cycles(b.wait + 800);
-    b.answer_rate = 50;
-    b.finish();
-    b.check_counts();
+    b.answer_all();
 }
 
 // Many FETCHs that wait leave room, so lanes that others wait for are taken.
