@@ -618,6 +618,10 @@ struct mw_layout {
     /// dispatch region of layers with MW_HANDLE_CACHED; the same in the layouts of all layers whose
     /// `handle` is not MW_HANDLE_NONE and whose other sizes are the same
     uint64_t xd_cached;
+    /// merge_loads: bytes of a loaded row, and whether merged reds complete own rows (sum_gpus).
+    /// Else 0 and false. mw_stream_load uses them to check stores.
+    unsigned loaded_bytes;
+    bool reds_counted;
 };
 /// Lay out the memories for `config`.
 /// MW_ERR_CAPACITY: the device cannot hold it. The message names the size that is too large, and
@@ -778,7 +782,8 @@ MW_API int mw_stream_expert_gradients(struct mw_stream *s);
 MW_API int mw_stream_expert_homes(struct mw_stream *s, uint32_t first, uint32_t tokens,
                                   bool report);
 
-// *Merged loads*, in layers with merge_loads. The rows must not be stored to in the same layer.
+// *Merged loads*, in layers with merge_loads. No instruction may store to the rows in the same
+// layer (mw_stream_load).
 enum mw_load_flags {
     MW_LOAD_ALONE = 1,  ///< the switch fetches each row for each GPU
     MW_LOAD_BESIDE = 2, ///< the stream continues when the loads start
@@ -817,6 +822,10 @@ MW_API int mw_stream_sum_gathered(struct mw_stream *s, uint32_t first, uint32_t 
 /// MW_ERR_STATE: a stream has no end, or kept a failure.
 /// MW_ERR_CAPACITY: a stream has an instruction that the device was built without: delay,
 /// flag_rows, flag_lists, expert_range, gathered tokens, or an event counter from MW_EV_SW8 on.
+/// MW_ERR_INVALID: in a layer with merge_loads, an instruction stores to bytes of a row that an
+/// mw_stream_ld_cais of any GPU loads, at the row's home or where it lands. In layers with sum_gpus
+/// mw_stream_red_cais may add to rows at their homes. Places of mw_stream_st and of stores with an
+/// allocator are not known before the layer runs: these are refused.
 MW_API int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
                           const struct mw_stream *s, unsigned streams);
 

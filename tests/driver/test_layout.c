@@ -285,6 +285,8 @@ static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config
     c.received_rows = 32;
     assert_code(mw_layout_of(info, &c, &l), 0);
     assert_int_equal(l.load_base, l.xs_base);
+    assert_int_equal(l.loaded_bytes, c.row_bytes);
+    assert_false(l.reds_counted);
     c.load_expert = c.experts_per_gpu;
     assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
     c.load_expert = 0;

@@ -449,6 +449,8 @@ static void take_regions(const struct mw_device_info *info, struct mw_layout *l,
     l->rl_base = take(
         l, c->switch_reductions ? (uint64_t)MW_LIST_BYTES << (l->n_shift + l->token_shift) : 0);
     l->load_base = l->xs_base;
+    l->loaded_bytes = c->merge_loads ? c->row_bytes : 0;
+    l->reds_counted = c->merge_loads && c->sum_gpus;
     l->scratch = take(l, c->scratch_bytes);
     l->dw_base = take(l, c->gate_gradients ? 4 * tokens << l->k_shift : 0);
     l->xf_base = l->xd_base;

@@ -3,6 +3,7 @@
 // See memory_image.h.
 #include "api/memory_image.h"
 
+#include "api/loaded_rows.h"
 #include "api/stream.h"
 #include "core/error.h"
 
@@ -95,7 +96,7 @@ static int check_streams(const struct mw_layout *layout, const struct mw_stream 
                 "leave it out",
                 i % streams, i / streams, instr, lacks);
     }
-    return 0;
+    return mwi_check_loaded_rows(layout, s, info, streams);
 }
 
 /// What its delays, those behind its waits and the orders of tokens that it charges

@@ -7,7 +7,7 @@
 
 enum { ADDRESS_BITS = 34 };
 
-/// Flags of flag, of expert.rows, of expert, of multimem.st and multimem.ld_reduce, of sum.
+/// Flags of flag, of expert.rows, of expert, of multimem.st, of sum; others are in stream.h.
 enum {
     FLAG_ROWS = 2,
     FLAG_LISTS = 4,
@@ -18,14 +18,10 @@ enum {
     EXPERT_LANDED = EXPERT_RANGE | EXPERT_GATHERED,
     EXPERT_RETURN = 2,
     EXPERT_GRADIENTS = 8, // and of expert.rows
-    COPY_ROWS = 1,
     COPY_ROUTES = 2,
-    REDUCE_ROWS = 1,
     SUM_OWN_GATHERED = 5,
 };
-enum { MOST_SYNC = 255 };     ///< tokens of a tile of ld.cais
-enum { RED_MERGED = 0x8000 }; ///< in imm of multimem.red: own of its packets, merged reds
-enum { RED_HOMES = 1 };       ///< in its flags: rows of every other home
+enum { MOST_SYNC = 255 }; ///< tokens of a tile of ld.cais
 
 void mw_stream_init(struct mw_stream *s)
 {
@@ -204,7 +200,7 @@ int mw_stream_st_rowsp(struct mw_stream *s, uint32_t first, uint32_t tokens)
 
 int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens, bool flat)
 {
-    return add_range(s, MW_I_DYMULTIMEM_ST, flat ? 3 : 1, first, tokens);
+    return add_range(s, MW_I_DYMULTIMEM_ST, flat ? MWI_ST_FLAT : 1, first, tokens);
 }
 
 int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens)
@@ -235,7 +231,7 @@ int mw_stream_red_cais(struct mw_stream *s, unsigned group, uint64_t from, uint3
 {
     int status = mw_stream_multimem_red(s, group, from, bytes, to);
     if (!status)
-        s->instr[s->count - 1].imm |= RED_MERGED;
+        s->instr[s->count - 1].imm |= MWI_RED_MERGED;
     return status;
 }
 
@@ -244,7 +240,7 @@ int mw_stream_red_cais_homes(struct mw_stream *s, unsigned group, uint64_t from,
 {
     int status = mw_stream_red_cais(s, group, from, bytes, to);
     if (!status)
-        s->instr[s->count - 1].flags |= RED_HOMES;
+        s->instr[s->count - 1].flags |= MWI_RED_HOMES;
     return status;
 }
 
@@ -291,7 +287,7 @@ int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop)
                      reduces ? "types have 4 bits, operators 3" : "not after an ld_reduce or red");
         return s->error;
     }
-    const unsigned kept = last->op == MW_I_MULTIMEM_RED ? 0xff | RED_MERGED : 0xff;
+    const unsigned kept = last->op == MW_I_MULTIMEM_RED ? 0xff | MWI_RED_MERGED : 0xff;
     last->imm = (uint16_t)((last->imm & kept) | dtype << 8 | redop << 12);
     return 0;
 }
@@ -321,7 +317,7 @@ static int add_tokens(struct mw_stream *s, unsigned op, unsigned flags, unsigned
 int mw_stream_multimem_st_rows(struct mw_stream *s, unsigned group, uint32_t first, uint32_t tokens,
                                unsigned row_shift, uint64_t to)
 {
-    return add_tokens(s, MW_I_MULTIMEM_ST, COPY_ROWS, group, (uint64_t)first << row_shift,
+    return add_tokens(s, MW_I_MULTIMEM_ST, MWI_COPY_ROWS, group, (uint64_t)first << row_shift,
                       (uint64_t)tokens << row_shift, to);
 }
 
@@ -335,7 +331,7 @@ int mw_stream_multimem_st_routes(struct mw_stream *s, unsigned group, uint32_t f
 int mw_stream_multimem_ld_reduce_rows(struct mw_stream *s, unsigned group, uint64_t from,
                                       uint32_t first, uint32_t tokens, unsigned row_shift)
 {
-    return add_tokens(s, MW_I_MULTIMEM_LD_REDUCE, REDUCE_ROWS, group, from,
+    return add_tokens(s, MW_I_MULTIMEM_LD_REDUCE, MWI_REDUCE_ROWS, group, from,
                       (uint64_t)tokens << row_shift, (uint64_t)first << row_shift);
 }
 
@@ -463,7 +459,7 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     case MW_I_DYMULTIMEM_LD_REDUCE:
         return lacks_type(info, in->imm >> 8 & 15);
     case MW_I_MULTIMEM_RED:
-        if ((in->imm & RED_MERGED || in->flags & RED_HOMES) && !info->merge_reds)
+        if ((in->imm & MWI_RED_MERGED || in->flags & MWI_RED_HOMES) && !info->merge_reds)
             return "red.cais";
         return info->multimem_red ? lacks_type(info, in->imm >> 8 & 15) : "multimem.red";
     case MW_I_FLAG:
