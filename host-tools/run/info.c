@@ -187,11 +187,12 @@ static void show_sizes(const struct mw_device_info *i, FILE *out)
             "flits            %u bytes\n"
             "links            up to %u cycles\n"
             "a GPU            %u rows, %u tokens, %u experts, %u open reductions\n"
+            "streams          %d on each GPU, of up to %u instructions\n"
             "tables           %u experts, %u static groups\n"
             "credits          %u and %u packets of stores up and down, %u of partial sums\n",
             i->gpus, mw_bytes_text(i->mem_bytes, memory, sizeof memory), i->banks, i->flit_bytes,
-            i->max_latency, i->rows, i->tokens, i->local_experts, i->open_rows, i->experts,
-            i->groups, i->store_pkts, i->rx_store_pkts, i->part_pkts);
+            i->max_latency, i->rows, i->tokens, i->local_experts, i->open_rows, MW_STREAMS,
+            i->stream_instrs, i->experts, i->groups, i->store_pkts, i->rx_store_pkts, i->part_pkts);
     show_primitives(i, out);
     show_reductions(i, out);
     show_systems("MoE systems      ", MW_SYSTEMS, moe_name, moe_lack, i, out);

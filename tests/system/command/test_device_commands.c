@@ -25,6 +25,7 @@ static void test_info(void **state)
     assert_int_equal(run_command("info --device sim " SMALL), 0);
     assert_out("GPUs             4, 8.0 GiB of memory each");
     assert_out("flits            8 bytes");
+    assert_out("streams          4 on each GPU, of up to 256 instructions\n");
     assert_out(
         "primitives       adder_bypass, target_list_cache, switch_reductions, "
         "tile_reductions, merge_loads, merge_reds, row_types, gate_gradients, cached_handle, "
