@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct asked {
-    const char *grid, *out, *hardware;
+    const char *grid, *out, *hardware, *column;
     unsigned jobs;
     bool list, collect, plot;
 };
@@ -29,6 +29,16 @@ static int set_hardware(void *params, const char *name, const char *text, struct
     const struct mw_hardware *hardware;
     ((struct asked *)params)->hardware = text;
     return mw_set_hardware(&hardware, name, text, err);
+}
+
+static int set_column(void *params, const char *name, const char *text, struct mw_error *err)
+{
+    struct asked *a = params;
+    if (!*text)
+        return mw_fail(err, MW_EXIT_INPUT, "--%s: expected the name of a column", name);
+    a->column = text;
+    a->plot = true;
+    return MW_EXIT_OK;
 }
 
 static const struct mw_option options[] = {
@@ -46,6 +56,8 @@ static const struct mw_option options[] = {
     MW_FLAG("collect", AT(collect), "run none, and write the table of the existing results"),
     MW_FLAG("plot", AT(plot),
             "draw the table with gnuplot: by-OPTION.svg, and the script plots.gp"),
+    MW_OWN("plot-column", 0, set_column, "NAME",
+           "draw only this column of the table (--plot draws six)"),
 };
 
 static int take_word(void *params, const char *text, struct mw_error *err)
@@ -97,7 +109,9 @@ static int parse(struct asked *a, int argc, char **argv, bool *help, struct mw_e
                        "the grid's file is missing, see moeswitch sweep --help");
     if (a->list && (a->collect || a->plot))
         return mw_fail(err, MW_EXIT_INPUT, "--list and --%s: the first writes no table",
-                       a->collect ? "collect" : "plot");
+                       a->collect  ? "collect"
+                       : a->column ? "plot-column"
+                                   : "plot");
     return MW_EXIT_OK;
 }
 
@@ -190,6 +204,23 @@ static int spare_inputs(const struct mw_sweep *s, bool plot, struct mw_error *er
 
 // ---- the command --------------------------------------------------------------------------------
 
+/// What is drawn: the panels of the command that is swept, or `own`, one column.
+static int choose_panels(struct mw_sweep *s, const struct asked *a, struct mw_panel *own,
+                         struct mw_error *err)
+{
+    s->panel = s->grid.swept->panel;
+    s->panels = s->grid.swept->panels;
+    if (!a->column)
+        return MW_EXIT_OK;
+    if (mw_column_find(&s->grid, a->column) == mw_columns(&s->grid))
+        return mw_fail(err, MW_EXIT_INPUT, "--plot-column %s: the table has no such column",
+                       a->column);
+    *own = (struct mw_panel){a->column, a->column, 1};
+    s->panel = own;
+    s->panels = 1;
+    return MW_EXIT_OK;
+}
+
 static int work(struct mw_sweep *s, const struct asked *a, struct mw_error *err)
 {
     int status = mw_sweep_look(s, err);
@@ -210,6 +241,7 @@ static int work(struct mw_sweep *s, const struct asked *a, struct mw_error *err)
 static int sweep(struct mw_sweep *s, const struct asked *a, struct mw_error *err)
 {
     char folder[MW_PATH_BYTES];
+    struct mw_panel own;
     int lock = -1;
     int status = a->plot ? mw_sweep_can_plot(err) : MW_EXIT_OK;
     if (!status && !a->out)
@@ -230,6 +262,8 @@ static int sweep(struct mw_sweep *s, const struct asked *a, struct mw_error *err
     s->row = calloc(s->grid.points, sizeof *s->row);
     if (!s->weight || !s->row)
         status = mw_fail_memory(err, "the runs");
+    if (!status)
+        status = choose_panels(s, a, &own, err);
     if (!status)
         status = mw_grid_check(&s->grid, s->weight, err);
     if (!status)

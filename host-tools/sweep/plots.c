@@ -113,7 +113,7 @@ static void write_panel(FILE *out, const struct mw_sweep *s, const char *x,
     const unsigned axis = mw_grid_axis(&s->grid, "system");
     const struct mw_axis *systems = &s->grid.axis[axis];
     const char *between = "plot ";
-    fprintf(out, "set title '%s'\n", panel->title);
+    fprintf(out, "set title '%s' noenhanced\n", panel->title);
     for (unsigned i = 0; i < systems->count; i++) {
         unsigned dashes = 0;
         if (!is_drawn(s, systems->value[i], mw_column_find(&s->grid, panel->column)))
@@ -135,26 +135,28 @@ static void write_panel(FILE *out, const struct mw_sweep *s, const char *x,
 static void write_picture(FILE *out, const struct mw_sweep *s, const char *x)
 {
     fprintf(out, "\nset output 'by-%s.svg'\n", x);
-    fprintf(out, "set multiplot layout 2, 3 title 'against %s' noenhanced\n", x);
-    for (unsigned p = 0; p < s->grid.swept->panels; p++)
-        write_panel(out, s, x, &s->grid.swept->panel[p]);
+    fprintf(out, "set multiplot layout %s title 'against %s' noenhanced\n",
+            s->panels > 1 ? "2, 3" : "1, 1", x);
+    for (unsigned p = 0; p < s->panels; p++)
+        write_panel(out, s, x, &s->panel[p]);
     fputs("unset multiplot\nunset output\n", out);
 }
 
 static void write_script(FILE *out, const struct mw_sweep *s)
 {
     bool any = false;
-    fputs(
+    fprintf(
+        out,
         "# gnuplot plots.gp draws results.csv: a line has the runs that differ in its axis alone\n"
         "set datafile separator comma\n"
         "set datafile columnheaders\n"
         "set datafile missing NaN\n"
-        "set terminal svg size 1200, 700 background 'white'\n"
+        "set terminal svg size %s background 'white'\n"
         "set key outside bottom center horizontal noenhanced font ',8'\n"
         "set grid\n"
         "set yrange [0:*]\n"
         "set offsets graph 0.05, graph 0.05, graph 0.1, 0\n",
-        out);
+        s->panels > 1 ? "1200, 700" : "700, 420");
     for (unsigned a = 0; a < s->grid.axes; a++) {
         if (!is_drawn_on(s, a))
             continue;

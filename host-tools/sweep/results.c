@@ -75,8 +75,9 @@ const char *mw_column_name(const struct mw_grid *g, unsigned column)
 
 unsigned mw_column_find(const struct mw_grid *g, const char *name)
 {
+    const unsigned columns = mw_columns(g);
     unsigned c = 0;
-    while (strcmp(g->swept->column[c].name, name) != 0)
+    while (c < columns && strcmp(mw_column_name(g, c), name) != 0)
         c++;
     return c;
 }

@@ -21,7 +21,7 @@ unsigned mw_columns(const struct mw_grid *grid);
 const char *mw_column_name(const struct mw_grid *grid, unsigned column);
 /// The column that an axis is in.
 unsigned mw_column_of_axis(const struct mw_grid *grid, unsigned axis);
-/// A fixed one, which is there.
+/// The column of that name, or mw_columns() where there is none.
 unsigned mw_column_find(const struct mw_grid *grid, const char *name);
 
 /// Read the result of a point, which is whole or malformed (MW_EXIT_INPUT, and a line).

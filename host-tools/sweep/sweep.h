@@ -13,12 +13,14 @@
 
 struct mw_sweep {
     struct mw_grid grid;
-    const char *folder; ///< of what it writes
-    double *weight;     ///< [points], how long each takes, in any unit
-    struct mw_row *row; ///< [points], what has come out
-    unsigned jobs;      ///< runs side by side
-    size_t failed;      ///< runs that ended without a result
-    int worst;          ///< exit status of these
+    const char *folder;           ///< of what it writes
+    double *weight;               ///< [points], how long each takes, in any unit
+    struct mw_row *row;           ///< [points], what has come out
+    unsigned jobs;                ///< runs side by side
+    const struct mw_panel *panel; ///< [panels], what is drawn
+    unsigned panels;
+    size_t failed; ///< runs that ended without a result
+    int worst;     ///< exit status of these
     FILE *out, *err;
 };
 
@@ -53,7 +55,8 @@ int mw_sweep_run(struct mw_sweep *s, struct mw_error *err);
 /// Find out before hours of runs that pictures can be drawn.
 int mw_sweep_can_plot(struct mw_error *err);
 /// Write the gnuplot script of the table, plots.gp, and let gnuplot draw: by-AXIS.svg for every
-/// axis of numbers, with a line for each system and each value of the other options.
+/// axis of numbers, with a line for each system and each value of the other options. In it is
+/// each panel, whose columns the table has.
 int mw_sweep_plot(const struct mw_sweep *s, struct mw_error *err);
 
 #endif

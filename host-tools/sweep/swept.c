@@ -69,6 +69,11 @@ static const struct mw_column run_columns[] = {
     {"ranges", "systems.0.ranges"},
     {"limit_cycles", "systems.0.limit.cycles"},
     {"limit_at", "systems.0.limit.at"},
+    {"load_merge_rate", "systems.0.loads.merge_rate"},
+    {"load_entries", "systems.0.loads.most_entries"},
+    {"load_spread", "systems.0.loads.spread_mean"},
+    {"sum_merge_rate", "systems.0.sums.merge_rate"},
+    {"sum_entries", "systems.0.sums.most_entries"},
     {"model", "params.preset"},
     {"trace", "params.trace"}, // a name with commas, behind what is easily cut out
     {"result", NULL},

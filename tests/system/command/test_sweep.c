@@ -660,6 +660,46 @@ static void pictures_hold_the_table(void **state)
     assert_int_not_equal(access(svg, F_OK), 0);
 }
 
+/// One column alone, whether reports or the grid have it.
+static void one_column_is_drawn(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"workload\": \"ag-gemm\", \"system\": \"cais-ordered\", \"gpus\": 4, \"flit-bytes\": 8, "
+        "\"rows\": 48, \"hidden\": 64, \"tile\": 2, \"start-spread\": [0, 700, 4000], "
+        "\"no-sync\": [false, true]}";
+    enum { RUNS = 6 };
+    char csv[300], svg[300], name[200];
+    double place[RUNS], value[RUNS], point[RUNS][2];
+    write_file(scratch("loads.json"), text, sizeof text - 1);
+    snprintf(name, sizeof name, "%s", scratch("loads"));
+    for (unsigned i = 0; i < 2; i++) {
+        static const char *const columns[] = {"load_entries", "cycles"};
+        if (run_command("sweep %s --out %s --plot-column %s", scratch("loads.json"), name,
+                        columns[i]))
+            fail_msg("%s", err_text);
+        snprintf(csv, sizeof csv, "%s/results.csv", name);
+        snprintf(svg, sizeof svg, "%s/by-start_spread.svg", name);
+        assert_int_equal(read_points(svg, point, RUNS), RUNS);
+        read_column(csv, "start_spread", place);
+        read_column(csv, columns[i], value);
+        assert_true(value[RUNS - 1] > value[0]); // late starts without SYNC
+        assert_linear(value, point, 1, RUNS);
+        assert_linear(place, point, 0, RUNS);
+        char *picture = read_file(svg);
+        assert_non_null(strstr(picture, "<title>cais-ordered, no-sync true</title>"));
+        assert_non_null(strstr(picture, columns[i]));
+        free(picture);
+    }
+    assert_true(atof(cell_of(csv, 0, "load_merge_rate")) == 1);
+    assert_true(atof(cell_of(csv, RUNS - 1, "load_merge_rate")) < 1);
+    assert_int_equal(
+        run_command("sweep %s --out %s --plot-column load_entry", scratch("loads.json"), name), 2);
+    assert_non_null(strstr(err_text, "--plot-column load_entry: the table has no such column"));
+    assert_int_equal(run_command("sweep %s --list --plot-column cycles", scratch("loads.json")), 2);
+    assert_non_null(strstr(err_text, "--list and --plot-column: the first writes no table"));
+}
+
 /// Before any run, if there is no gnuplot.
 static void checks_gnuplot_first(void **state)
 {
@@ -730,6 +770,7 @@ int main(void)
         cmocka_unit_test(lines_run_by_themselves),
         cmocka_unit_test(gnu_parallel_runs_it_on_two_hosts),
         cmocka_unit_test(pictures_hold_the_table),
+        cmocka_unit_test(one_column_is_drawn),
         cmocka_unit_test(checks_gnuplot_first),
         cmocka_unit_test(builds_models_first),
     };
