@@ -23,6 +23,7 @@ enum {
     ENGINE_CYCLES = 40,  ///< of an instruction of the engine, besides its tiles
     REDUCE_CYCLES = 15,  ///< of a reduction, besides its flits and the links that it crosses
     FLAG_SELF = 1,       ///< flags of `flag`: this GPU alone counts
+    SYNC_PUSHES = 1,     ///< flags of `sync`: a tile of pushes
     FLAG_HOMES = 4,      ///< of `expert.rows`: rows of all homes
     RED_HOMES = 1,       ///< of `multimem.red`: the same
     TERMS_CYCLES = 60,   ///< of own terms of sums, besides their flits and rows
@@ -427,6 +428,8 @@ static bool control(struct machine *m, unsigned stream, const struct mw_instr *i
         put_post(m, arrival, in->imm, m->p->gpus - 1);
     else if (in->op == MW_I_FENCE)
         m->ready[stream] = arrival + 2 * m->hop;
+    else if (in->op == MW_I_SYNC && in->flags & SYNC_PUSHES)
+        put_post(m, arrival, MW_EV_SYNCS, 1);
     else if (in->op == MW_I_SYNC && !m->system->unsynced)
         put_range(m, LOADS, (struct range){.from = arrival, .rows = in->b});
     else if (in->op == MW_I_LD_CAIS && m->system->unsynced)

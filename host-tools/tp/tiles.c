@@ -35,12 +35,13 @@ static uint64_t source(const struct mw_tp_at *at, unsigned place)
     return in(at, MW_TP_LN, place) + (mw_tp_has(at->p, MW_TP_LN) ? distance : 0);
 }
 
-/// GEMM-1 or GEMM-2 of these rows of every home, range r.
+/// GEMM-1 or GEMM-2 of these rows of every home, range r. `report`: each row to the switch, which
+/// opens its sum.
 static void add_gemm(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part,
-                     struct mw_tp_span span, unsigned r)
+                     struct mw_tp_span span, unsigned r, bool report)
 {
     mw_tp_jitter(at, s, part, at->p->gpus * span.rows, r);
-    mw_stream_expert_homes(s, number(at, part, 0, span.first), span.rows, part == MW_TP_GEMM_1);
+    mw_stream_expert_homes(s, number(at, part, 0, span.first), span.rows, report);
     mw_tp_cycles(at, s, part);
 }
 
@@ -75,12 +76,12 @@ static void make_range(const struct mw_tp_at *at, struct mw_stream *s, unsigned 
     const unsigned first = mw_tp_begin(at->p, at->ranges, r);
     const struct mw_tp_span span = {first, mw_tp_begin(at->p, at->ranges, r + 1) - first};
     struct mw_stream *second = &s[MW_TP_SECOND];
-    add_gemm(at, &s[MW_TP_FIRST], MW_TP_GEMM_1, span, r);
+    add_gemm(at, &s[MW_TP_FIRST], MW_TP_GEMM_1, span, r, true);
     if (mw_tp_gathers(at->p))
         add_gather(at, &s[MW_TP_GATHER], span, r);
     if (mw_tp_has(at->p, MW_TP_GEMM_2)) {
         mw_stream_wait(second, gathered(r), at->p->gpus);
-        add_gemm(at, second, MW_TP_GEMM_2, span, r);
+        add_gemm(at, second, MW_TP_GEMM_2, span, r, false);
     }
 }
 
@@ -295,7 +296,7 @@ static void add_first(const struct mw_tp_at *at, struct mw_stream *s, struct siz
         const struct mw_tp_span span = range(at, sizes.gemm, r);
         if (mw_tp_gathers(at->p) && span.first + sizes.gemm > ahead)
             mw_stream_wait(s, MW_EV_TOKENS, span.first + sizes.gemm - ahead);
-        add_gemm(at, s, MW_TP_GEMM_1, span, r);
+        add_gemm(at, s, MW_TP_GEMM_1, span, r, true);
     }
 }
 
@@ -340,12 +341,12 @@ const struct mw_tp_system mw_tp_cais_ordered = {
 // ---- cais ---------------------------------------------------------------------------------------
 
 enum {
-    COMPUTED = DONE + 1, ///< ranges whose GEMM-1 is done here; barriers use counters below DONE
-    LEAD = 4,            ///< ranges that GEMM-1 may be ahead of the sums
+    COMPUTED = DONE + 1, ///< GEMM-1 is done here; barriers use counters below DONE
+    LEAD = 6,            ///< ranges that GEMM-1 may be ahead of the sums, so tiles not granted
 };
 
 /// Rows of each home in a range: as few as the fullest stream has room for. For each range the
-/// stream of GEMM-1 has a wait, expert.rows, a copy, a flag, and with jitter a delay.
+/// stream of GEMM-1 has a wait, expert.rows, a copy, a sync, and with jitter a delay.
 static unsigned cais_rows(const struct mw_tp_problem *p)
 {
     const unsigned each = 4 + (p->o.jitter > 0);
@@ -353,25 +354,31 @@ static unsigned cais_rows(const struct mw_tp_problem *p)
     return (unsigned)least * MW_TP_SYNC_ROWS;
 }
 
-/// GEMM-1 of these rows of every home, and reds of their terms. Own terms are copied to where
-/// others add theirs. A barrier therefore precedes the reds. It also lets reds of a row meet in the
-/// switch. They go to every other home in turn, as a home's downlink is as fast as the own uplink.
+/// GEMM-1 of these rows of every home. Own terms are copied to where others add theirs.
 static void add_terms(const struct mw_tp_at *at, struct mw_stream *s, struct mw_tp_span span,
                       unsigned r)
 {
-    struct mw_stream *first = &s[MW_TP_FIRST], *reds = &s[MW_TP_REDUCTION];
+    add_gemm(at, s, MW_TP_GEMM_1, span, r, false);
+    mw_stream_sum_gathered(s, span.first, span.rows, number(at, MW_TP_GEMM_1, at->gpu, span.first));
+}
+
+/// Reds of these terms: of every other home in turn, as a home's downlink is as fast as the own
+/// uplink.
+static void add_reds(const struct mw_tp_at *at, struct mw_stream *s, struct mw_tp_span span)
+{
     const unsigned from = number(at, MW_TP_GEMM_1, 0, span.first);
-    mw_tp_jitter(at, first, MW_TP_GEMM_1, at->p->gpus * span.rows, r);
-    mw_stream_expert_homes(first, from, span.rows, false);
-    mw_tp_cycles(at, first, MW_TP_GEMM_1);
-    mw_stream_sum_gathered(first, span.first, span.rows,
-                           number(at, MW_TP_GEMM_1, at->gpu, span.first));
-    mw_stream_flag(first, COMPUTED, true);
-    mw_stream_wait(reds, COMPUTED, r + 1);
-    mw_tp_barrier(at, reds, r);
-    mw_stream_red_cais_homes(reds, at->one[0],
+    mw_stream_red_cais_homes(s, at->one[0],
                              at->layout->yd_base + ((uint64_t)from << at->layout->row_shift),
                              mw_tp_bytes(at, span), in(at, MW_TP_LN, span.first));
+}
+
+/// SYNC of range r: all GPUs have copied their own terms, and reds of a row meet in the switch. One
+/// tile stands for the rows of all homes, and each home counts the reports of some ranges.
+static void add_push_sync(const struct mw_tp_at *at, struct mw_stream *first,
+                          struct mw_stream *reds, struct mw_tp_span span, unsigned r)
+{
+    mw_stream_sync_pushes(first, r % at->p->gpus, number(at, MW_TP_LN, 0, span.first), span.rows);
+    mw_stream_wait(reds, MW_EV_SYNCS, r + 1);
 }
 
 static void make_cais(const struct mw_tp_at *at, struct mw_stream *s)
@@ -383,7 +390,9 @@ static void make_cais(const struct mw_tp_at *at, struct mw_stream *s)
         const struct mw_tp_span span = range(at, rows, r);
         if (r >= LEAD)
             mw_stream_wait(&s[MW_TP_FIRST], MW_EV_TOKENS, (r - LEAD + 1) * rows);
-        add_terms(at, s, span, r);
+        add_terms(at, &s[MW_TP_FIRST], span, r);
+        add_push_sync(at, &s[MW_TP_FIRST], &s[MW_TP_REDUCTION], span, r);
+        add_reds(at, &s[MW_TP_REDUCTION], span);
         mw_stream_wait(&s[MW_TP_GATHER], MW_EV_TOKENS, span.first + span.rows);
         add_norm(at, &s[MW_TP_GATHER], span, r);
         if (mw_tp_gathers(at->p))
@@ -408,10 +417,15 @@ static unsigned ranges_of_cais(const struct mw_tp_problem *p)
 static void make_cais_base(const struct mw_tp_at *at, struct mw_stream *s)
 {
     const struct mw_tp_span all = {0, mw_tp_own(at->p)};
-    struct mw_stream *gather = &s[MW_TP_GATHER], *second = &s[MW_TP_SECOND];
+    struct mw_stream *reds = &s[MW_TP_REDUCTION], *gather = &s[MW_TP_GATHER];
+    struct mw_stream *second = &s[MW_TP_SECOND];
     for (unsigned i = 0; i < MW_STREAMS; i++)
         mw_tp_start(at, &s[i]);
-    add_terms(at, s, all, 0);
+    add_terms(at, &s[MW_TP_FIRST], all, 0);
+    mw_stream_flag(&s[MW_TP_FIRST], COMPUTED, true);
+    mw_stream_wait(reds, COMPUTED, 1);
+    mw_tp_barrier(at, reds, 0);
+    add_reds(at, reds, all);
     mw_stream_wait(gather, MW_EV_TOKENS, all.rows);
     add_norm(at, gather, all, 0);
     if (!mw_tp_gathers(at->p))

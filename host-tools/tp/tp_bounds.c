@@ -98,7 +98,12 @@ static void count_reduction(const struct mw_tp_problem *p, const struct mw_tp_sy
     case MW_TP_SUMS: // every sum is complete
         put(p, t, MW_UP, MW_STORE, (struct load){others, 0});
         put(p, t, MW_DOWN, MW_STORE, (struct load){own, 0});
-        put_rounds(p, t, MW_CTRL, ranges);
+        if (s->barriers) {
+            put_rounds(p, t, MW_CTRL, ranges);
+        } else { // each range is reported by all, and granted to all
+            put_gathered(p, t, MW_UP, MW_CTRL, ranges, 0);
+            put_gathered(p, t, MW_DOWN, MW_REQUEST, ranges, 0);
+        }
         break;
     case MW_TP_STEPS: // a flag in front of the first step, and one after each
         put_both(p, t, MW_STORE, (struct load){others, 0});
@@ -115,6 +120,16 @@ uint64_t mw_tp_least_fetches(const struct mw_tp_problem *p)
     return (uint64_t)mw_tp_own(p) * mw_tp_row_loads(p) * (merges ? 1 : p->gpus - 1);
 }
 
+/// Rows or ranges that each GPU has reported to the switch for their reduction.
+static uint64_t reports(const struct mw_tp_problem *p, const struct mw_tp_system *s)
+{
+    if (!mw_tp_reduces(p))
+        return 0;
+    return s->reduce == MW_TP_TILES                  ? p->o.rows
+           : s->reduce == MW_TP_SUMS && !s->barriers ? s->ranges(p)
+                                                     : 0;
+}
+
 /// Each row is loaded by all others and arrives there, as often as it is fetched its home sends it,
 /// or each part of it; each tile is reported by all, and granted to all.
 static void count_loads(const struct mw_tp_problem *p, const struct mw_tp_system *s,
@@ -123,8 +138,7 @@ static void count_loads(const struct mw_tp_problem *p, const struct mw_tp_system
     const uint64_t own = mw_tp_own(p), others = own * (p->gpus - 1);
     const unsigned sync = s->unsynced ? 0 : mw_tp_sync_rows(p);
     const uint64_t tiles = sync ? p->gpus * mw_div_up(own, sync) : 0;
-    const bool reported = mw_tp_reduces(p) && s->reduce == MW_TP_TILES; // in the same packets
-    const uint64_t before = reported ? p->o.rows : 0;
+    const uint64_t before = reports(p, s); // in the same packets
     put(p, t, MW_DOWN, MW_STORE, (struct load){others, 0});
     put_gathered(p, t, MW_UP, MW_CTRL, others * mw_tp_row_loads(p), 0);
     put_gathered(p, t, MW_UP, MW_CTRL, tiles, before);

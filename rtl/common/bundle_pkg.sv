@@ -93,6 +93,7 @@ package bundle_pkg;
         logic [15:0] fetch_cycles;  // that a FETCH waits for loads of other GPUs, at most
         logic [8:0] sum_entries;  // usable entries of each table of sums, 0: no sum is made
         logic [15:0] sum_cycles;  // cycles without a change after which a sum leaves
+        logic push_sync;  // READYs of rows that are not loaded report pushes
         logic [14:0] row_bytes;  // them, and of the tokens of a GPU
         logic [3:0] row_shift;
         logic [3:0] token_shift;
@@ -326,7 +327,8 @@ package bundle_pkg;
     } count_t;
 
     // Events for which streams wait: a FLAG and an EVENT with the numbers of their counters,
-    // COUNTS, a complete row, a token, an acknowledgement. level: all rows are done.
+    // COUNTS, a complete row, a token, an acknowledgement, a granted tile of pushes. level: all rows
+    // are done.
     typedef struct packed {
         logic                               flag_valid;
         logic [$clog2(isa_pkg::Events)-1:0] flag_idx;
@@ -336,6 +338,7 @@ package bundle_pkg;
         logic                               row;
         logic                               token;
         logic                               ack;
+        logic                               sync;
         logic                               rows_done;
     } events_t;
 

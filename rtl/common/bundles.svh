@@ -162,6 +162,7 @@
 //   load_bytes, load_shift   bytes of a load, and log2 of its stride
 //   sum_entries, sum_cycles  usable entries of each table of sums; cycles without a change after
 //                            which a sum leaves
+//   push_sync                READYs of rows that are not loaded report pushes
 //   row_bytes, row_shift     the same of a row; token_shift: log2 of a GPU's tokens
 //   turn                     the port that may open a row in this cycle
 //   store_, part_limit       limits of credits; window_limit: of the look-ahead window; 0: none
@@ -174,7 +175,7 @@
     logic merge_loads; logic [14:0] load_first; logic [8:0] load_entries; logic load_keep; \
     logic [2:0] load_parts; logic [15:0] fetch_cycles; logic [14:0] load_bytes; \
     logic [3:0] load_shift; logic cnt_loads; \
-    logic [8:0] sum_entries; logic [15:0] sum_cycles; \
+    logic [8:0] sum_entries; logic [15:0] sum_cycles; logic push_sync; \
     logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
     logic [Cfg.PortW-1:0] turn; logic [Cfg.StoreW-1:0] store_limit; \
     logic [Cfg.PartW-1:0] part_limit; \

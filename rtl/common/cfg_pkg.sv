@@ -252,8 +252,9 @@ package cfg_pkg;
         // open ones of all homes, and own ones that have closed while their results, of a packet
         // and a flit at least, wait: at the switch, in the hub's queue, behind that
         c.GrantRows = c.N * c.OpenRows + c.ResultSlots + c.RxResultPkts + c.SumFlits;
-        // and tiles of rows that are loaded
+        // and tiles of rows that are loaded, or pushed
         if (c.MergeLoads) c.GrantRows = c.GrantRows + c.OpenSyncs;
+        if (c.SumEntries != 0) c.GrantRows = c.GrantRows + c.OpenSyncs;
         c.LoadPlaces = c.Others * c.OpenLoads;
         c.OpenLoadW = $clog2(c.OpenLoads + 1);
         c.LoadIndexW = !c.MergeLoads ? c.TokensLog2 :

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // Counts the events that the streams of a GPU wait for: packets (software events, COUNTS, ACKS),
-// rows and tokens.
+// rows, tokens and tiles of pushes.
 //
 // Ports: value_o is the counter idx_i of the previous cycle, 0 for a counter that does not exist.
 // With 32 Events the counters from 16 on are a memory of their own, so that all restart in 16
@@ -121,30 +121,34 @@ module event_counters #(
         end
     end
 
-    // ---- counters of rows and tokens --------------------------------------------
-    logic [Width-1:0] rows_q, tokens_q;
+    // ---- counters of rows, tokens and tiles --------------------------------------------
+    logic [Width-1:0] rows_q, tokens_q, syncs_q;
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             rows_q <= '0;
             tokens_q <= '0;
+            syncs_q <= '0;
         end else begin
             if (ev_i.row) rows_q <= rows_q + 1'b1;
             if (ev_i.token) tokens_q <= tokens_q + 1'b1;
+            if (Cfg.SumEntries != 0 && ev_i.sync) syncs_q <= syncs_q + 1'b1;
         end
     end
 
     // ---- read -------------------------------------------------------------------
-    logic sel_rows_q, sel_done_q, sel_token_q;
+    logic sel_rows_q, sel_done_q, sel_token_q, sel_sync_q;
     always_ff @(posedge clk_i) begin
         idx_q <= idx_i;
         sel_rows_q <= idx_i == Cfg.EventW'(EV_ROWS);
         sel_done_q <= idx_i == Cfg.EventW'(EV_ROWS_DONE);
         sel_token_q <= idx_i == Cfg.EventW'(EV_TOKENS);
+        sel_sync_q <= Cfg.SumEntries != 0 && idx_i == Cfg.EventW'(EV_SYNCS);
     end
 
     // Entries of the packet counters that are no counters of packets stay 0.
     assign value_o = Width'(pkt_value) | (rows_q & {Width{sel_rows_q}})
-                     | (tokens_q & {Width{sel_token_q}}) | Width'(sel_done_q && ev_i.rows_done);
+                     | (tokens_q & {Width{sel_token_q}}) | (syncs_q & {Width{sel_sync_q}})
+                     | Width'(sel_done_q && ev_i.rows_done);
 
     // what rx_store promises, whatever comes in
     `MW_ASSERT(go_i || !in_valid || !full || ready, "FLAG and COUNTS packets in every cycle")

@@ -21,7 +21,8 @@
 // - without row_returns: expert with flags.1; with it: sum.st, and sum of gathered tokens,
 // - without tile_reductions: expert.rows that reports rows (flags 7),
 // - without merge_reds: multimem.red of rows of every home (flags 1),
-// - without merge_loads: sync, ld.cais and expert.rows of loaded rows (flags 3),
+// - without merge_loads: sync without flags.0, ld.cais and expert.rows of loaded rows (flags 3),
+// - in layers that count no reds, or without tile_reductions: sync with flags.0,
 // - without GateGradients, or if dispatch_type is not bf16: gradients (flags.3 of expert and
 //   expert.rows),
 // - a wait that no counter can end,
@@ -76,7 +77,8 @@ module streams #(
     localparam int unsigned EvW = (PktW > NumW) ? PktW : NumW;
     localparam int unsigned WaitW = Cfg.Delay ? 32 : EvW;  // of what a stream waits for
     // there are
-    localparam logic [Cfg.Events-1:0] Counters = Cfg.Events'(((64'd2 << EV_ACKS) - 64'd1)
+    localparam logic [63:0] Syncs = (Cfg.SumEntries != 0) ? 64'd1 << EV_SYNCS : 64'd0;
+    localparam logic [Cfg.Events-1:0] Counters = Cfg.Events'(((64'd2 << EV_ACKS) - 64'd1) | Syncs
                                                              | ~64'hffff);
 
     typedef enum logic [2:0] {
@@ -124,11 +126,12 @@ module streams #(
     assign rd_o.valid = fetching_q && asked_q != ($clog2(HF + 1))'(HF);
 
     // ---- decode -------------------------------------------------------------
-    logic is_end, is_wait, is_delay, is_unit, returns, lists, loads, gradients, bad, issue;
+    logic is_end, is_wait, is_delay, is_unit, returns, lists, loads, pushes, gradients, bad, issue;
     logic [2:0] unit;
     assign returns = Cfg.RowSparse && cfg_i.row_returns;
     assign lists = Cfg.SourceLists && cfg_i.source_lists;
     assign loads = Cfg.MergeLoads && cfg_i.merge_loads;
+    assign pushes = Cfg.SumEntries != 0 && cfg_i.tile_reductions && cfg_i.red_count != '0;
     assign gradients = Cfg.GateGradients && cfg_i.dispatch_type == packet_pkg::ROWTYPE_BF16;
     always_comb begin
         is_end = 1'b0;
@@ -146,7 +149,7 @@ module streams #(
             I_COUNT, I_PREFIX, I_SIGNAL, I_FENCE: is_unit = 1'b1;
             I_FLAG: is_unit = lists || !cmd_o.flags[2];
             I_ORDER: is_unit = Cfg.TokenOrder;
-            I_SYNC: is_unit = loads;
+            I_SYNC: is_unit = cmd_o.flags[0] ? pushes : loads;
             I_LD_CAIS: begin
                 is_unit = loads;
                 unit    = Cfg.MergeLoads ? 3'd5 : 3'd0;

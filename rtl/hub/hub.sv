@@ -179,7 +179,7 @@ module hub #(
     logic [Cfg.TokensLog2-1:0] lane_index;
     logic [KeepW-1:0] keep_level;
     // rows that are loaded: granted tiles (lane_home, lane_index), those of this GPU
-    logic tile_valid, tile_take, fetch, fetch_room;
+    logic tile_valid, tile_take, push_granted, fetch, fetch_room;
     logic [Cfg.LoadIndexW-1:0] fetch_index;
     logic [15:0] fetch_ref;
 
@@ -209,6 +209,7 @@ module hub #(
         .lane_index_o(lane_index),
         .tile_valid_o(tile_valid),
         .tile_ready_i(tile_take),
+        .push_valid_o(push_granted),
         .fetch_o(fetch),
         .fetch_room_i(fetch_room),
         .fetch_index_o(fetch_index),
@@ -554,6 +555,8 @@ module hub #(
         .report_ready_o(report_ready),
         .report_home_i(report_home),
         .report_index_i(report_index),
+        .push_granted_i(push_granted),
+        .push_sync_o(ev_o.sync),
         .ctl_valid_o(ctl_valid),
         .ctl_ready_i(ctl_ready),
         .ctl_header_o(ctl_header),

@@ -62,7 +62,7 @@ module switch_common #(
     };
     assign {common_o.merge_loads, common_o.load_first, common_o.load_entries, common_o.load_keep,
             common_o.load_parts, common_o.fetch_cycles, common_o.cnt_loads, common_o.sum_entries,
-            common_o.sum_cycles}
+            common_o.sum_cycles, common_o.push_sync}
            = {
         ctl_i.merge_loads,
         ctl_i.load_first,
@@ -72,7 +72,8 @@ module switch_common #(
         ctl_i.fetch_cycles,
         ctl_i.cnt_loads,
         ctl_i.sum_entries,
-        ctl_i.sum_cycles
+        ctl_i.sum_cycles,
+        ctl_i.push_sync
     };
     assign common_o.load_shift = bundle_pkg::load_shift(ctl_i.row_shift, ctl_i.load_parts);
     assign common_o.load_bytes = bundle_pkg::load_bytes(

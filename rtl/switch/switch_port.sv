@@ -563,6 +563,7 @@ module switch_port #(
             .full_i(open_full),
             .loads_i(common_i.merge_loads),
             .load_first_i(common_i.load_first),
+            .pushes_i(common_i.push_sync),
             .opened_o(opened_q),
             .joins_o(joins_q),
             .members_o(opened_members_q),

@@ -156,6 +156,7 @@ static void streams(void **state)
     REFUSED(mw_stream_expert_landed(NULL, 1));
     REFUSED(mw_stream_ld_cais(NULL, 0, 1, 1, 0));
     REFUSED(mw_stream_sync(NULL, 0, 1));
+    REFUSED(mw_stream_sync_pushes(NULL, 0, 0, 1));
     REFUSED(mw_stream_sum_dense(NULL, 0, 1, (enum mw_dense)1));
     REFUSED(mw_stream_multimem_ld_reduce_rows(NULL, 0, 0, 0, 1, 10));
     REFUSED(mw_stream_sum_gathered(NULL, 0, 1, 0));

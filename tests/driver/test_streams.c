@@ -65,6 +65,7 @@ static void stream_words(void **state)
     mw_stream_ld_cais(&s, 35, 36, 255, MW_LOAD_ALONE);
     mw_stream_ld_cais(&s, 35, 36, 4, MW_LOAD_BESIDE);
     mw_stream_sync(&s, 37, 38);
+    mw_stream_sync_pushes(&s, 5, 39, 40);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_EMPTY);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_SUMS);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_ALL);
@@ -119,6 +120,7 @@ static void stream_words(void **state)
         INSTR(MW_I_LD_CAIS, 1, 255, 35, 36, 0),
         INSTR(MW_I_LD_CAIS, 2, 4, 35, 36, 0),
         INSTR(MW_I_SYNC, 0, 0, 37, 38, 0),
+        INSTR(MW_I_SYNC, 1, 5, 39, 40, 0),
         INSTR(MW_I_SUM, 2, 0, 25, 26, 0),
         INSTR(MW_I_SUM, 3, 0, 25, 26, 0),
         INSTR(MW_I_SUM, 6, 0, 25, 26, 0),
@@ -162,9 +164,10 @@ static void stream_failures(void **state)
         assert_code(mw_stream_end(&s), packets);
         assert_int_equal(s.count, packets ? 1 : 5); // what is refused is no instruction
         mw_stream_init(&s);
-        assert_code(mw_stream_wait(&s, event, 0), event <= MW_EV_ACKS || more ? 0 : MW_ERR_INVALID);
+        assert_code(mw_stream_wait(&s, event, 0),
+                    event <= MW_EV_SYNCS || more ? 0 : MW_ERR_INVALID);
     }
-    assert_message("event 39: 0 to 12, or 16 to 31");
+    assert_message("event 39: 0 to 13, or 16 to 31");
     mw_stream_init(&s);
     assert_code(mw_stream_delay(&s, 1u << 31), MW_ERR_INVALID);
     assert_code(mw_stream_end(&s), MW_ERR_INVALID);
@@ -361,6 +364,16 @@ static void add_sync(struct mw_stream *s)
     mw_stream_sync(s, 0, 1);
 }
 
+static void add_push_sync(struct mw_stream *s)
+{
+    mw_stream_sync_pushes(s, 0, 0, 1);
+}
+
+static void add_syncs(struct mw_stream *s)
+{
+    mw_stream_wait(s, MW_EV_SYNCS, 1);
+}
+
 static void add_dense(struct mw_stream *s)
 {
     mw_stream_sum_dense(s, 0, 1, MW_DENSE_EMPTY);
@@ -476,6 +489,8 @@ static void streams_need_primitives(void **state)
         {MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm, add_landed, "merged loads"},
         {MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm, add_loads, "merged loads"},
         {MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm, add_sync, "merged loads"},
+        {MW_FABRIC__PRIMITIVES__MERGE_REDS_bm, add_push_sync, "SYNC of pushes"},
+        {MW_FABRIC__PRIMITIVES__MERGE_REDS_bm, add_syncs, "SYNC of pushes"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_dense, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_reduce_rows, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_sum_gathered, "gathered tokens"},

@@ -264,7 +264,8 @@ static int write_sums(struct mw_device *d, const struct mw_layer_config *c)
     return !d->info.merge_reds ? 0
                                : mwi_write(d, MWI_FABRIC(sums),
                                            MWI_PUT(MW_FABRIC__SUMS__ENTRIES, c->sum_entries) |
-                                               MWI_PUT(MW_FABRIC__SUMS__CYCLES, c->sum_cycles));
+                                               MWI_PUT(MW_FABRIC__SUMS__CYCLES, c->sum_cycles) |
+                                               MWI_PUT(MW_FABRIC__SUMS__PUSHES, c->sum_gpus > 0));
 }
 
 int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,

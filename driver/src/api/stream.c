@@ -22,6 +22,7 @@ enum {
     SUM_OWN_GATHERED = 5,
 };
 enum { MOST_SYNC = 255 }; ///< tokens of a tile of ld.cais
+enum { SYNC_PUSHES = 1 }; ///< in flags of sync: a tile of pushes
 
 void mw_stream_init(struct mw_stream *s)
 {
@@ -61,7 +62,7 @@ static int refuse(struct mw_stream *s, const char *what, unsigned value, unsigne
 static int add_event(struct mw_stream *s, unsigned op, unsigned flags, unsigned event,
                      uint32_t threshold)
 {
-    unsigned low = op == MW_I_WAIT ? MW_EV_ACKS + 1 : MW_SW_EVENTS;
+    unsigned low = op == MW_I_WAIT ? MW_EV_SYNCS + 1 : MW_SW_EVENTS;
     if (s && event >= low && (event < MW_EV_SW8 || event > MW_EV_SW23))
         return keep(s, mwi_fail(MW_ERR_INVALID, "event %d: 0 to %u, or %d to %d", (int)event,
                                 low - 1, MW_EV_SW8, MW_EV_SW23));
@@ -370,6 +371,16 @@ int mw_stream_sync(struct mw_stream *s, uint32_t first, uint32_t tokens)
     return add_range(s, MW_I_SYNC, 0, first, tokens);
 }
 
+int mw_stream_sync_pushes(struct mw_stream *s, unsigned home, uint32_t first, uint32_t rows)
+{
+    if (s && home >= MW_MAX_PORTS)
+        return refuse(s, "GPU", home, MW_MAX_PORTS);
+    return add(
+        s,
+        (struct mw_instr){
+            .op = MW_I_SYNC, .flags = SYNC_PUSHES, .imm = (uint16_t)home, .a = first, .b = rows});
+}
+
 int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles)
 {
     MWI_NEED(s);
@@ -424,14 +435,18 @@ static const char *lacks_type(const struct mw_device_info *info, unsigned dtype)
 /// What an instruction needs that the device was built without, NULL: nothing.
 static const char *lacks(const struct mw_device_info *info, const struct mw_instr *in)
 {
-    static const char GATHERED[] = "gathered tokens", LOADS[] = "merged loads";
+    static const char GATHERED[] = "gathered tokens", LOADS[] = "merged loads",
+                      PUSHES[] = "SYNC of pushes";
     const unsigned rows = in->flags & ~EXPERT_GRADIENTS; // of expert.rows
     if ((in->op == MW_I_EXPERT || in->op == MW_I_EXPERT_ROWS) && in->flags & EXPERT_GRADIENTS &&
         !info->gate_gradients)
         return "gradients of gate weights";
     switch (in->op) {
-    case MW_I_LD_CAIS:
     case MW_I_SYNC:
+        if (in->flags & SYNC_PUSHES)
+            return info->merge_reds ? NULL : PUSHES;
+        // fall through
+    case MW_I_LD_CAIS:
         return info->merge_loads ? NULL : LOADS;
     case MW_I_DELAY:
         return info->delay ? NULL : "delay";
@@ -471,6 +486,8 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     case MW_I_WAIT:
         if (in->op == MW_I_WAIT && in->b && !info->delay)
             return "delays behind a wait";
+        if (in->op == MW_I_WAIT && in->imm == MW_EV_SYNCS)
+            return info->merge_reds ? NULL : PUSHES;
         // fall through
     case MW_I_SIGNAL:
         return in->imm >= MW_EV_SW8 && !info->more_events ? "event counters from SW8 on" : NULL;

@@ -18,7 +18,7 @@
 //   in each of its lists. After each tile of rows that has returned (tile_i) its home is notified,
 //   between instructions.
 // - sync: own rows below its end are in memory, for unit load (offered_o). The greatest end since
-//   go counts.
+//   go counts. With flags.0 it reports a tile of pushes (see push_sync).
 // - ctrl_packets sends ACKs, signals of the expert engine, and events.
 // Order: COUNTS, FLAG and FENCE are in the store class, after everything that tx took before.
 // Back-pressure: ready, which does not depend on the port's own valid.
@@ -27,7 +27,9 @@
 // - an event counter that packets do not count,
 // - tokens of 2^token_shift or more,
 // - a count of rows of fewer or more tokens than the layer has,
-// - sync of rows that are not loaded.
+// - sync of rows that are not loaded; with flags.0 of no row, or of rows that are loaded.
+// sync with flags.0 is UNMAPPED for a GPU that does not exist, and WINDOW while OpenSyncs tiles are
+// reported and not granted.
 // An impossible copy count (BOUNDS) is not added.
 `default_nettype none
 `include "assert.svh"
@@ -104,6 +106,9 @@ module control #(
     input  wire logic [Cfg.GpuW-1:0]       report_home_i,
     input  wire logic [Cfg.TokensLog2-1:0] report_index_i,
 
+    input  wire logic push_granted_i,  // a tile of pushes: count the event
+    output logic      push_sync_o,
+
     output logic                ctl_valid_o,
     input  wire logic           ctl_ready_i,
     output packet_pkg::header_t ctl_header_o,
@@ -136,7 +141,8 @@ module control #(
         Words,
         Drain,
         Ready,
-        Sort
+        Sort,
+        Report
     } state_e;
     state_e state_q;
     logic anew;  // a layer begins that counts itself
@@ -144,6 +150,9 @@ module control #(
     logic event_ready, known, no_tokens, refused, part, bad_count, notified, drained, head_end;
     logic known_event;
     logic not_offered;  // a sync of rows that are not loaded
+    logic report_in;  // a sync that reports a tile of pushes
+    logic push_full, push_bad, push_reported, push_start;
+    error_pkg::err_e push_code;
     iop_e op_q;
     logic tell_q;  // the rows of st are reported
     logic list_in, list_refused, list, tile, tile_go, alone;  // see gen_lists
@@ -167,7 +176,7 @@ module control #(
     assign known_event = cfg_pkg::counted(Cfg.Events, 48'(cmd_i.imm));
     assign refused = !known || (cmd_i.op inside {I_COUNT, I_ORDER} && no_tokens)
                      || (cmd_i.op == I_COUNT && part)
-                     || list_refused || not_offered
+                     || list_refused || not_offered || push_code != error_pkg::ERR_NONE
                      || (cmd_i.op inside {I_SIGNAL, I_FLAG} && !list_in
                          && !known_event)
                      || (!Cfg.RowRanges && cmd_i.op == I_FLAG && cmd_i.flags[1]);
@@ -241,17 +250,67 @@ module control #(
 
     // ---- own rows that other GPUs may load ------------------------------------------------------
     if (Cfg.MergeLoads) begin : gen_offers
-        assign not_offered = cmd_i.op == I_SYNC
+        assign not_offered = cmd_i.op == I_SYNC && !report_in
                              && (no_tokens || (cmd_i.b != '0
                                                && cmd_i.a < 32'(cfg_i.load_first)));
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) offered_o <= '0;
-            else if (accept && cmd_i.op == I_SYNC && !not_offered && range_end > offered_o)
+            else if (accept && cmd_i.op == I_SYNC && !report_in && !not_offered
+                     && range_end > offered_o)
                 offered_o <= range_end;
         end
     end else begin : gen_no_offers
         assign {not_offered, offered_o} = '0;
     end
+
+    // ---- tiles of pushes ------------------------------------------------------------------------
+    // Own reports go before those of unit load, which wait.
+    logic push_report, tile_report, tile_taken;
+    logic [Cfg.GpuW-1:0] push_home, tile_home;
+    logic [Cfg.TokensLog2-1:0] push_index, tile_index;
+
+    if (Cfg.SumEntries != 0) begin : gen_pushes
+        assign report_in = cmd_i.op == I_SYNC && cmd_i.flags[0];
+        always_comb begin
+            push_code = error_pkg::ERR_NONE;
+            if (report_in) begin
+                if (32'(cmd_i.imm) >= Cfg.N) push_code = error_pkg::ERR_UNMAPPED;
+                else if (no_tokens || cmd_i.b == '0
+                         || (cfg_i.merge_loads && 32'(range_end) > 32'(cfg_i.load_first)))
+                    push_code = error_pkg::ERR_BOUNDS;
+                else if (push_full) push_code = error_pkg::ERR_WINDOW;
+            end
+        end
+        assign push_start = accept && report_in && !refused;
+        assign push_reported = tile_taken && push_report;
+
+        push_sync #(
+            .Cfg(Cfg)
+        ) i_pushes (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .start_i(push_start),
+            .home_i(cmd_i.imm[Cfg.GpuW-1:0]),
+            .index_i(cmd_i.a[Cfg.TokensLog2-1:0]),
+            .full_o(push_full),
+            .valid_o(push_report),
+            .ready_i(tile_taken),
+            .home_o(push_home),
+            .index_o(push_index),
+            .granted_i(push_granted_i),
+            .sync_o(push_sync_o),
+            .bad_o(push_bad)
+        );
+    end else begin : gen_no_pushes
+        assign {report_in, push_full, push_bad, push_reported, push_start, push_report} = '0;
+        assign {push_home, push_index, push_sync_o} = '0;
+        assign push_code = error_pkg::ERR_NONE;
+    end
+    assign tile_report = push_report || report_valid_i;
+    assign tile_home = push_report ? push_home : report_home_i;
+    assign tile_index = push_report ? push_index : report_index_i;
+    assign report_ready_o = tile_taken && !push_report;
 
     // ---- counting -------------------------------------------------------------------------------
     // Counters are read, and cleared when their word leaves for the last time.
@@ -384,8 +443,13 @@ module control #(
     assign idle_o = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && notified
                     && !tile_i.valid;
 
-    assign err_o.valid = (accept && refused) || bad_count;
-    assign err_o.code = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
+    assign err_o.valid = (accept && refused) || bad_count || push_bad;
+    always_comb begin
+        err_o.code = (bad_count || !push_bad) ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT;
+        if (accept && !known) err_o.code = error_pkg::ERR_INSTR;
+        else if (accept && refused)
+            err_o.code = (push_code != error_pkg::ERR_NONE) ? push_code : error_pkg::ERR_BOUNDS;
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -402,6 +466,7 @@ module control #(
                                  I_SIGNAL: state_q <= Tell;
                                  I_FLAG, I_FENCE: state_q <= Head;
                                  I_ORDER:  state_q <= Ready;
+                                 I_SYNC:   state_q <= report_in ? Report : Drain;
                                  default:  state_q <= Drain;
                              endcase
                          end
@@ -409,6 +474,7 @@ module control #(
                 Ready:   if (sort_ready) state_q <= Sort;
                 Sort:    if (walk_done) state_q <= Drain;
                 Prefix:  state_q <= Idle;
+                Report:  if (push_reported) state_q <= Drain;
                 Tell:    if (to_next && to_last) state_q <= Drain;
                 Head:    if (head_end)
                     state_q <= !no_words ? Words : (to_last && list_last) ? Drain : Head;
@@ -550,10 +616,10 @@ module control #(
         .tok_valid_i,
         .tok_ready_o,
         .tok_index_i,
-        .report_valid_i,
-        .report_ready_o,
-        .report_home_i,
-        .report_index_i,
+        .report_valid_i(tile_report),
+        .report_ready_o(tile_taken),
+        .report_home_i(tile_home),
+        .report_index_i(tile_index),
         .ctl_valid_o,
         .ctl_ready_i,
         .ctl_header_o,

@@ -4,7 +4,7 @@
 // and events.
 //
 // Function: In layers with switch-initiated reductions READYs from ready_gather replace signals.
-// They report tiles of rows that are loaded, too (report_*), before finished rows. An
+// They report tiles of loads and of pushes, too (report_*), before finished rows. An
 // ACK for the GPU itself counts at once (own_ack_o). The signal of an own token goes to the token
 // tracker (own_*, global index). With tile reductions the switch gets it like those of others.
 // Order: First in, first out within each kind. The kinds alternate.

@@ -2,7 +2,7 @@
 //
 // Queue of the rows that GRANT packets name, with a place for every row that may be granted. It
 // outputs one lane at a time, to the token tracker (own tokens), to grant_lists (other GPUs'
-// tokens), or to unit load.
+// tokens), to unit load, or to push_sync.
 //
 // Function: A packet's lanes are those from the first one on. Lane i waits in queue i. The queue
 // has room for as many packets as can hold Places lanes, where the oldest packet may have only its
@@ -11,7 +11,8 @@
 // OpenRows of each. An own row may close earlier. Its result then waits at the switch, in this
 // hub's queue of results, or behind that (sum_result), since only the own row takes it. In layers
 // with merge_loads a row from load_first on is a granted tile of unit load, of which OpenSyncs may
-// be here.
+// be here. In layers that count reds (red_count) all other rows are granted tiles of pushes, which
+// leave at once. Of these OpenSyncs may be here, too.
 // Order: In order of arrival.
 // Back-pressure: None for packets while at most Places lanes are inside. Otherwise a packet is not
 // taken (room_o). A lane waits for those before it, and with them only for memory and the token
@@ -41,6 +42,7 @@ module grant_lanes #(
     input  wire logic                 far_ready_i,
     output logic                      load_valid_o, // a tile of rows that are loaded, of any home
     input  wire logic                 load_ready_i,
+    output logic                      push_valid_o, // a tile of pushes; it is taken in this cycle
     output logic [Cfg.GpuW-1:0]       home_o,  // of each
     output logic [Cfg.TokensLog2-1:0] index_o,
 
@@ -63,7 +65,7 @@ module grant_lanes #(
     row_t in[Lanes], out[Lanes], row;
     logic [Lanes-1:0] valid, some, room, take;  // some: rows are there, shown or not
     logic [1:0] at_q;
-    logic pop, here, strange, own, loads;
+    logic pop, here, strange, own, loads, pushes;
 
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
         localparam int unsigned Depth = (Places + l) / (l + 1);
@@ -116,13 +118,15 @@ module grant_lanes #(
     assign strange = row.unmapped || row.beyond || (row.index >> cfg_i.token_shift) != '0;
     assign own = packet_pkg::port_t'(row.home) == cfg_i.port;
     assign loads = Cfg.MergeLoads && cfg_i.merge_loads && 15'(row.index) >= cfg_i.load_first;
-    assign own_valid_o = here && !strange && !loads && own;
-    assign far_valid_o = here && !strange && !loads && !own;
+    assign pushes = Cfg.SumEntries != 0 && cfg_i.red_count != '0 && !loads;
+    assign own_valid_o = here && !strange && !loads && !pushes && own;
+    assign far_valid_o = here && !strange && !loads && !pushes && !own;
     assign load_valid_o = here && !strange && loads;
+    assign push_valid_o = here && !strange && pushes;
     assign home_o = row.home;
     assign index_o = row.index;
-    assign pop         = here && (strange ? err_ready_i : loads ? load_ready_i : own ? own_ready_i
-                                  : far_ready_i);
+    assign pop         = here && (strange ? err_ready_i : loads ? load_ready_i : pushes ? 1'b1
+                                  : own ? own_ready_i : far_ready_i);
     assign err_o.valid = here && strange;
     assign err_o.code = row.unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
 

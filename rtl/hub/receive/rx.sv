@@ -73,6 +73,7 @@ module rx #(
     // a tile of rows that are loaded: lane_home_o, lane_index_o
     output logic                      tile_valid_o,
     input  wire logic                 tile_ready_i,
+    output logic                      push_valid_o, // a tile of pushes is granted
     output logic                      fetch_o,     // another GPU loads a row of this one
     input  wire logic                 fetch_room_i,
     output logic [Cfg.LoadIndexW-1:0] fetch_index_o,
@@ -290,6 +291,7 @@ module rx #(
             .far_ready_i(lane_ready_i),
             .load_valid_o(tile_valid_o),
             .load_ready_i(tile_ready_i),
+            .push_valid_o,
             .home_o(lane_home_o),
             .index_o(lane_index_o),
             .err_o(lane_err),
@@ -322,7 +324,7 @@ module rx #(
                              : node_pkg::TokenW'(ctrl_out.val[Cfg.TokW-1:0]);
     end else begin : gen_no_grants
         assign {grant_err, grant_lost, grants_idle, lane_valid_o} = 4'b0010;
-        assign {tile_valid_o, fetch_o, fetch_index_o, fetch_ref_o} = '0;
+        assign {tile_valid_o, push_valid_o, fetch_o, fetch_index_o, fetch_ref_o} = '0;
         assign {lane_err, lane_home_o, lane_index_o} = '0;
         assign grant_code = ERR_NONE;
         assign sig_valid_o = sig_valid;

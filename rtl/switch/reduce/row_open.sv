@@ -11,7 +11,7 @@
 // would enter is full (crowded). Neither waits for a row that is not open. A port that has been
 // down since the last go (fell_i) gets no grants.
 // Rows that are loaded (their indices, from load_first_i on, are of tiles) enter no join, and wait
-// for grant queues only.
+// for grant queues only. With pushes_i so do all others: the GPUs push them.
 // Latency: N cycles to its slot, plus the above.
 `default_nettype none
 `include "assert.svh"
@@ -35,6 +35,7 @@ module row_open #(
     input  wire logic                 full_i,  // the join has no room for one more
     input  wire logic                 loads_i,  // rows are loaded, from this index on
     input  wire logic [14:0]          load_first_i,
+    input  wire logic                 pushes_i,
     output logic                      opened_o,
     output logic                      joins_o,  // and enters the join
     output logic [Cfg.Others-1:0]     members_o,
@@ -60,7 +61,8 @@ module row_open #(
 
     logic synced, synced_q;
 
-    assign synced = Cfg.MergeLoads && loads_i && 15'(ready_index_i) >= load_first_i;
+    assign synced = Cfg.MergeLoads && ((loads_i && 15'(ready_index_i) >= load_first_i)
+                                       || (Cfg.SumEntries != 0 && pushes_i));
     assign joins_o = opened_o && !(Cfg.MergeLoads && synced_q);
     assign ready_take_o = ready_to_open_i && turn_i == port_i && (!full_i || synced) && !crowded_o
         && (ready_members_i & crowded_i) == '0;
