@@ -347,12 +347,12 @@ $(eval $(call variant,switch_rate_16,switch_rate_8,N=16 FlitBytes=16 MaxExperts=
 UNIT += rx_grants
 UNIT_TOP_rx_grants := rx
 UNIT_PARAMS_rx_grants := N=3 FlitBytes=8 TokensLog2=5 OpenRows=8 RxResultPkts=4 SwitchReductions=1 MergeLoads=1 \
-    OpenSyncs=8
+    OpenSyncs=8 SumEntries=12
 UNIT_SRCS_rx_grants := rtl/hub/receive/rx.sv
 $(eval $(call variant,rx_grants_16,rx_grants,N=32 FlitBytes=16 TokensLog2=10 OpenRows=8 RxResultPkts=4 \
-    SwitchReductions=1 MergeLoads=0 OpenSyncs=8))
+    SwitchReductions=1 MergeLoads=0 OpenSyncs=8 SumEntries=0))
 $(eval $(call variant,rx_grants_min,rx_grants,N=2 FlitBytes=16 TokensLog2=15 OpenRows=1 RxResultPkts=1 \
-    SwitchReductions=1 MergeLoads=1 OpenSyncs=1))
+    SwitchReductions=1 MergeLoads=1 OpenSyncs=1 SumEntries=0))
 UNIT += ready_gather
 UNIT_PARAMS_ready_gather := N=5 TokensLog2=6 SwitchReductions=1
 UNIT_SRCS_ready_gather := rtl/hub/control/ready_gather.sv

@@ -54,8 +54,7 @@ module push_sync #(
     end
 
 
-    `MW_STABLE(valid_o && !go_i, ready_i || go_i, {home_o, index_o},
-               "a report changes before it is taken")
+    `MW_STABLE(valid_o, ready_i || go_i, {home_o, index_o}, "a report changes before it is taken")
     `MW_CONTRACT(start_i, !full_o && !valid_o, "a report without a place")
 endmodule
 

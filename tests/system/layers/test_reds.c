@@ -16,6 +16,7 @@ static struct mw_device *device;
 static struct mw_layout layout;
 static struct mw_layer_config config;
 static unsigned group[GPUS];
+static uint64_t cycles; ///< of the last layer
 static struct mw_multicast *groups[GPUS];
 
 static void set_up(void)
@@ -92,7 +93,7 @@ static int run(struct mw_stream *s)
     assert_int_equal(mw_stream_load(device, &layout, s, 1), 0);
     assert_int_equal(mw_layer_configure(device, &config, &layout, tokens, experts, 1), 0);
     assert_int_equal(mw_launch(device), 0);
-    return mw_wait(device, &w, NULL);
+    return mw_wait(device, &w, &cycles);
 }
 
 /// Row `index` of home 0 is the sum of the terms of the GPUs in `mask`.
@@ -275,13 +276,85 @@ static void counts_at_home(void **state)
     tear_down();
 }
 
+static void use_sync(bool on)
+{
+    config.target_list_cache = config.switch_reductions = config.tile_reductions = on;
+}
+
+/// All GPUs report `rows` tiles of one row, GPU 2 late, and push when each is granted.
+static void push_in_step(unsigned rows)
+{
+    enum { LATE = 3000 };
+    struct mw_stream s[GPUS];
+    start(s);
+    mw_stream_delay(&s[2], LATE);
+    for (unsigned i = 0; i < rows; i++)
+        for (unsigned g = 0; g < GPUS; g++) {
+            mw_stream_sync_pushes(&s[g], i % GPUS, i, 1);
+            mw_stream_wait(&s[g], MW_EV_SYNCS, i + 1);
+            if (g)
+                red(&s[g], i, ROW, MW_REDOP_ADD);
+        }
+    mw_stream_wait(&s[0], MW_EV_TOKENS, rows);
+    assert_int_equal(run(s), 0);
+    assert_error(0, MW_HWERR_NONE);
+    for (unsigned i = 0; i < rows; i++)
+        assert_sum(i, 6);
+    // without SYNC, the red of GPU 1 would leave after sum_cycles
+    assert_int_equal(sums().parts, 0);
+    assert_true(cycles > LATE);
+}
+
+/// Reports of tiles that are refused, and second ones. Nothing else is wrong in these layers.
+static void sync_of_pushes(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned home, first, rows, turns; // turns: of this report, with another `first` each
+        bool same;                         // with the same `first`
+        unsigned code;
+    } cases[] = {
+        {GPUS, 0, 1, 1, false, MW_HWERR_UNMAPPED}, {0, 0, 0, 1, false, MW_HWERR_BOUNDS},
+        {0, TOKENS, 1, 1, false, MW_HWERR_BOUNDS}, {1, TOKENS - 1, 2, 1, false, MW_HWERR_BOUNDS},
+        {1, 3, 1, 2, true, MW_HWERR_COUNT},        {1, 0, 1, TOKENS + 1, false, MW_HWERR_WINDOW}};
+    set_up();
+    use_sync(true);
+    config.sum_cycles = 100;
+    push_in_step(TOKENS);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mw_stream s[GPUS];
+        start(s);
+        for (unsigned t = 0; t < cases[i].turns; t++)
+            mw_stream_sync_pushes(&s[2], cases[i].home,
+                                  cases[i].first + (cases[i].same ? 0 : t % TOKENS), cases[i].rows);
+        assert_int_equal(run(s), MW_ERR_DEVICE);
+        assert_error(2, cases[i].code);
+        push_in_step(1);
+    }
+    for (unsigned tiles = 0; tiles < 2; tiles++) { // rows that are not counted, tiles not reported
+        struct mw_stream s[GPUS];
+        start(s);
+        use_sync(tiles);
+        config.sum_gpus = tiles ? 0 : GPUS - 1;
+        mw_stream_sync_pushes(&s[2], 0, 0, 1);
+        assert_int_equal(run(s), MW_ERR_DEVICE);
+        assert_error(2, MW_HWERR_INSTR);
+    }
+    use_sync(true);
+    config.sum_gpus = GPUS - 1;
+    push_in_step(2);
+    use_sync(false);
+    config.sum_cycles = 1024;
+    both_are_added();
+    tear_down();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_and_counts),
-        cmocka_unit_test(flags_and_times),
-        cmocka_unit_test(misfits),
-        cmocka_unit_test(counts_at_home),
+        cmocka_unit_test(sums_and_counts), cmocka_unit_test(flags_and_times),
+        cmocka_unit_test(misfits),         cmocka_unit_test(counts_at_home),
+        cmocka_unit_test(sync_of_pushes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -417,6 +417,7 @@ TEST(any_settings)
         FIELD(fetches, ctl_fetch_cycles_o, MW_FABRIC__FETCHES__CYCLES),
         FIELD(sums, ctl_sum_entries_o, MW_FABRIC__SUMS__ENTRIES),
         FIELD(sums, ctl_sum_cycles_o, MW_FABRIC__SUMS__CYCLES),
+        FIELD(sums, ctl_push_sync_o, MW_FABRIC__SUMS__PUSHES),
         FIELD(monitor, ctl_mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
         FIELD(monitor, ctl_mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
     };
@@ -430,7 +431,7 @@ TEST(any_settings)
     for (unsigned i = 0; i < 600; i++) {
         const uint32_t at =
             b.rng.pick({FABRIC(epoch), FABRIC(link), FABRIC(credits), FABRIC(lookahead),
-                        FABRIC(limit), FABRIC(monitor), FABRIC(rows),
+                        FABRIC(limit), FABRIC(monitor), FABRIC(rows), FABRIC(sums),
                         FABRIC(emap) + 4 * b.below(4096), FABRIC(groups) + 4 * b.below(512),
                         FABRIC(partitions) + 4 * b.below(512), MW_MAP_NODES + 4 * b.below(0x400)});
         const uint32_t value = b.rng.word();

@@ -72,8 +72,9 @@ static bool legal(const instr &i, unsigned idx)
         return false;
     switch (i.op) {
     case MW_I_WAIT:
-        return (i.imm <= MW_EV_ACKS || is_counted(COUNTERS, i.imm)) && i.a < THRESHOLDS &&
-               i.b < (PARAM_Delay ? DELAYS : 1u);
+        return (i.imm <= MW_EV_ACKS || is_counted(COUNTERS, i.imm) ||
+                (PARAM_SumEntries && i.imm == MW_EV_SYNCS)) &&
+               i.a < THRESHOLDS && i.b < (PARAM_Delay ? DELAYS : 1u);
     case MW_I_DELAY:
         return PARAM_Delay && i.a < DELAYS;
     case MW_I_EXPERT:
@@ -210,6 +211,7 @@ struct gpu : model<Vstreams> {
         dut.ev_row_i = pulse(MW_EV_ROWS);
         dut.ev_token_i = pulse(MW_EV_TOKENS);
         dut.ev_ack_i = pulse(MW_EV_ACKS);
+        dut.ev_sync_i = pulse(MW_EV_SYNCS);
         pulses = 0;
     }
 
@@ -347,6 +349,8 @@ static std::vector<unsigned> all_events()
     std::vector<unsigned> all = SOFTWARE;
     for (unsigned e : {MW_EV_COUNTS, MW_EV_ROWS, MW_EV_TOKENS, MW_EV_ACKS})
         all.push_back(e);
+    if (PARAM_SumEntries)
+        all.push_back(MW_EV_SYNCS);
     return all;
 }
 static const std::vector<unsigned> EVENTS = all_events();
@@ -503,6 +507,7 @@ static bool burst(unsigned e, uint32_t threshold, uint32_t *count)
             b.event(SOFTWARE[sent++ * 5 / 3 % SOFTWARE.size()]);
         b.event(MW_EV_ROWS);
         b.event(MW_EV_TOKENS);
+        b.event(MW_EV_SYNCS);
         if (c < 32)
             b.event(MW_EV_ACKS);
         if (c >= 40 && c < 40 + 6 * RING) {
@@ -565,7 +570,9 @@ static std::vector<instr> all_wrong()
         if (!legal(i, 0))
             wrong.push_back(i);
     }
-    for (unsigned e : {MW_EV_ACKS + 1u, MW_EV_SW8 - 1u, COUNTERS, 0u + MW_EVENTS,
+    if (!PARAM_SumEntries)
+        wrong.push_back(wait_instr(MW_EV_SYNCS, 0));
+    for (unsigned e : {MW_EV_SYNCS + 1u, MW_EV_SW8 - 1u, COUNTERS, 0u + MW_EVENTS,
                        0x100u + MW_EV_ROWS, 0x100u + MW_EV_SW8, 0x8000u})
         wrong.push_back(wait_instr(e, 0));
     for (uint32_t cycles : {DELAYS, DELAYS + 1, UINT32_MAX})

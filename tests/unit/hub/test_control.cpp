@@ -540,6 +540,7 @@ struct hub : model<Vcontrol> {
         dut.cst_ready_i = percent(l.ready);
         dut.clo_ready_i = percent(l.ready);
         dut.own_ready_i = percent(l.ready);
+        dut.push_granted_i = 0;
         if (!dut.cmd_valid_i)
             scramble(dut.cmd_i, 128, rng);
         drive_answers();

@@ -7,7 +7,8 @@
 // SIGNALs are unknown opcodes there; in a layer without switch-initiated reductions, GRANTs are.
 //
 // In layers with merged loads, rows from load_first on are tiles for unit load, and FETCHs go to
-// load_serve in the cycle of their last flit.
+// load_serve in the cycle of their last flit. In layers that count reds, all other rows are tiles
+// of pushes, which wait for nothing.
 
 #include "bench/errors.h"
 #include "bench/stream.h"
@@ -19,7 +20,8 @@ static const unsigned N = PARAM_N, F = PARAM_FlitBytes, HF = MW_HEADER_BYTES / F
 // open rows of every home, and results of own rows that have closed: in the hub's queue, at the
 // switch, and behind that queue
 static const unsigned PLACES = N * PARAM_OpenRows + PARAM_RxResultPkts + (F == 8 ? 1 : 2) +
-                               (F == 8 ? 0 : 15) + PARAM_MergeLoads * PARAM_OpenSyncs;
+                               (F == 8 ? 0 : 15) + PARAM_MergeLoads * PARAM_OpenSyncs +
+                               (PARAM_SumEntries ? PARAM_OpenSyncs : 0);
 
 // numbers of parts of rows
 static const unsigned NUMBER_BITS = std::min(PARAM_TokensLog2 + 2, 15);
@@ -30,6 +32,7 @@ struct hub : model<Vrx> {
     };
     const unsigned epoch = rng.below(4), port = rng.below(N), shift;
     const bool merges = PARAM_MergeLoads && percent(70);
+    const bool counts_reds;
     const unsigned load_first = below((1u << shift) + 1);
     const unsigned parts = rng.pick({0u, 0u, 1u, 2u});        // log2 of those of a row
     unsigned own_rate = 100, far_rate = 100, tile_rate = 100; // percent
@@ -38,12 +41,13 @@ struct hub : model<Vrx> {
     std::deque<packet> coming;
     error_watch errors{"rx"};
     watch own{"own rows"}, far{"other rows"}, tile{"tiles"};
-    uint64_t granted = 0, tiles = 0, fetched = 0;
+    uint64_t granted = 0, tiles = 0, pushes = 0, fetched = 0;
     unsigned places = PLACES;
     bool by_switch = true;
 
-    explicit hub(bool its_by_switch = true)
-        : shift(below(PARAM_TokensLog2 + 1)), by_switch(its_by_switch)
+    explicit hub(bool its_by_switch = true, bool pushed = false)
+        : shift(below(PARAM_TokensLog2 + 1)), counts_reds(PARAM_SumEntries && pushed),
+          by_switch(its_by_switch)
     {
         node_cfg cfg;
         cfg.set("epoch", epoch);
@@ -53,6 +57,7 @@ struct hub : model<Vrx> {
         cfg.set("merge_loads", merges);
         cfg.set("load_first", load_first);
         cfg.set("load_parts", parts);
+        cfg.set("red_count", counts_reds ? rng.between(1, 0xffff) : 0);
         cfg.drive(dut.cfg_i);
         link.pauses = false;
         dut.rx_valid_i = dut.st_crd_i = dut.res_crd_i = 0;
@@ -222,18 +227,20 @@ struct hub : model<Vrx> {
             coming.pop_front();
         // of two errors in a cycle that of the link comes first
         if (!rows.empty() && wrong(rows.front())) {
-            assert_false(dut.sig_valid_o || dut.lane_valid_o || dut.tile_valid_o);
+            assert_false(shows_row());
             if (dut.err_valid_o && errors.missing() == 0) {
                 errors.expect_between(now, now, wrong(rows.front()));
                 rows.pop_front();
             }
-        } else if (dut.sig_valid_o || dut.lane_valid_o || dut.tile_valid_o) {
+        } else if (shows_row()) {
             assert_true(!rows.empty());
             const row r = rows.front();
             const bool is_tile = merges && r.index >= load_first;
             assert_int_equal(dut.tile_valid_o, is_tile);
-            assert_int_equal(dut.sig_valid_o, !is_tile && r.home == port);
-            assert_int_equal(dut.lane_valid_o, !is_tile && r.home != port);
+            const bool is_push = counts_reds && !is_tile;
+            assert_int_equal(dut.push_valid_o, is_push);
+            assert_int_equal(dut.sig_valid_o, !is_tile && !is_push && r.home == port);
+            assert_int_equal(dut.lane_valid_o, !is_tile && !is_push && r.home != port);
             if (dut.sig_valid_o)
                 assert_int_equal(dut.sig_token_o, port << shift | r.index);
             else
@@ -243,20 +250,25 @@ struct hub : model<Vrx> {
         bool taken = own.see(dut.sig_valid_o, dut.sig_ready_i, dut.sig_token_o);
         taken |= far.see(dut.lane_valid_o, dut.lane_ready_i, dut.lane_home_o, dut.lane_index_o);
         taken |= tile.see(dut.tile_valid_o, dut.tile_ready_i, dut.lane_home_o, dut.lane_index_o);
+        taken |= dut.push_valid_o;
         if (taken) {
             rows.pop_front();
             granted++;
             tiles += dut.tile_valid_o;
+            pushes += dut.push_valid_o;
         }
         if (dut.rx_valid_i)
             link.taken(true);
         for (const row &r : arrived)
             rows.push_back(r);
         arrived.clear();
-        const bool shows =
-            dut.sig_valid_o || dut.lane_valid_o || dut.tile_valid_o || dut.err_valid_o;
-        silent = rows.empty() || shows ? 0 : silent + 1;
+        silent = rows.empty() || shows_row() || dut.err_valid_o ? 0 : silent + 1;
         assert_true(silent < 4); // the oldest row shows
+    }
+
+    bool shows_row() const
+    {
+        return dut.sig_valid_o || dut.lane_valid_o || dut.tile_valid_o || dut.push_valid_o;
     }
 
     void finish()
@@ -276,10 +288,10 @@ struct hub : model<Vrx> {
 
 TEST(rows_in_their_order)
 {
-    uint64_t granted = 0, tiles = 0, fetched = 0;
+    uint64_t granted = 0, tiles = 0, pushes = 0, fetched = 0;
     unsigned errors[256] = {};
     for (unsigned r = 0; r < 40; r++) {
-        hub b;
+        hub b(true, r % 2);
         for (unsigned round = 0; round < 3; round++) {
             b.own_rate = b.rng.pick({100u, 50u, 10u});
             b.far_rate = b.rng.pick({100u, 50u, 10u});
@@ -292,11 +304,13 @@ TEST(rows_in_their_order)
         }
         granted += b.granted;
         tiles += b.tiles;
+        pushes += b.pushes;
         fetched += b.fetched;
         for (const auto &e : b.errors.seen)
             errors[e.code]++;
     }
     assert_true(granted > 5000 && (!PARAM_MergeLoads || (tiles > 1000 && fetched > 500)));
+    assert_true(!PARAM_SumEntries || pushes > 500);
     assert_true(!PARAM_MergeLoads || errors[MW_HWERR_WINDOW] > 30);
     for (unsigned code :
          {MW_HWERR_OPCODE, MW_HWERR_LENGTH, MW_HWERR_EPOCH, MW_HWERR_BOUNDS, MW_HWERR_UNMAPPED})

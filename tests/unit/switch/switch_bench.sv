@@ -83,6 +83,7 @@ module switch_bench #(
         ctl.fetch_cycles  = settings.fetch_cycles;
         ctl.sum_entries   = settings.sum_entries;
         ctl.sum_cycles    = settings.sum_cycles;
+        ctl.push_sync     = settings.push_sync;
         ctl.row_bytes     = settings.row_bytes;
         ctl.row_shift     = settings.row_shift;
         ctl.token_shift   = settings.token_shift;

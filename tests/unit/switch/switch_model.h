@@ -175,7 +175,7 @@ class hubs : public tb::model<Vswitch_bench> {
             dut.ctl_link_wait_i = 0;
         dut.ctl_cnt_port_i = dut.ctl_cnt_idx_i = 0;
         dut.ctl_merge_loads_i = dut.ctl_cnt_loads_i = 0;
-        dut.ctl_sum_entries_i = dut.ctl_sum_cycles_i = 0;
+        dut.ctl_sum_entries_i = dut.ctl_sum_cycles_i = dut.ctl_push_sync_i = 0;
         dut.run_i = dut.ctl_mon_interval_i = dut.ctl_mon_read_i = dut.ctl_mon_port_i =
             dut.ctl_mon_series_i = dut.ctl_mon_word_i = 0;
         dut.ctl_mon_classes_i = 15;

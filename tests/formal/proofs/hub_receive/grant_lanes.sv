@@ -47,7 +47,7 @@ module prove_grant_lanes #(
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .push_i(push), .room_o(room),
         .lanes_i, .own_valid_o(own_valid),
         .own_ready_i, .far_valid_o(far_valid), .far_ready_i,
-        .load_valid_o(), .load_ready_i(1'b0), .home_o(home), .index_o(index),
+        .load_valid_o(), .load_ready_i(1'b0), .push_valid_o(), .home_o(home), .index_o(index),
         .err_o(err), .err_ready_i,
         .idle_o(idle)
     );
