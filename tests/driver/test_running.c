@@ -105,7 +105,7 @@ static void loads_are_configured(void **state)
         assert_int_equal(*fake_node(&fake, g, NODE(red_rows)), 5 | 2 * PACKETS << 16);
     }
     assert_int_equal(*fake_fabric(&fake, FABRIC(loads)), 3 | 300u << 16 | PARTS << 25 | 1u << 31);
-    assert_int_equal(*fake_fabric(&fake, FABRIC(sums)), 99 | 7u << 16);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(sums)), 99 | 7u << 16 | 1u << 25);
     assert_int_equal(*fake_fabric(&fake, FABRIC(fetches)), 77);
     c.merge_loads = false;
     c.load_bytes = 0;
