@@ -327,8 +327,8 @@ package bundle_pkg;
     } count_t;
 
     // Events for which streams wait: a FLAG and an EVENT with the numbers of their counters,
-    // COUNTS, a complete row, a token, an acknowledgement, a granted tile of pushes. level: all rows
-    // are done.
+    // COUNTS, a complete row, a token, an acknowledgement, a granted tile of pushes. level: all
+    // rows are done.
     typedef struct packed {
         logic                               flag_valid;
         logic [$clog2(isa_pkg::Events)-1:0] flag_idx;
