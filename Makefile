@@ -364,6 +364,7 @@ TEST_NEEDS = $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHE
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
 NEEDS_system-test_phases := $(call model_so,4.8.0.0)
 NEEDS_system-test_tp := $(foreach m,2.8.0.0 2.8.published.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m))) $(TOOL)
+NEEDS_system-test_tp_long := $(foreach m,2.8.0.0 3.16.0.0 4.8.0.0 8.16.0.0 16.16.0.0 32.16.0.0,$(call model_so,$(m)))
 NEEDS_system-test_reds := $(call model_so,3.16.0.0)
 NEEDS_system-test_machine := $(call model_so,2.8.0.0)
 NEEDS_system-test_barriers := $(call model_so,4.8.0.0)
@@ -419,7 +420,8 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' \
 # the real trace; tests of the library and the host tools run with sanitizers there (tests/driver/sanitized.mk), and
 # without them here. The fabric with one node for all runs in one model with the other one.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long test_node_threads \
-    test_node_outputs test_long_links test_racks) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
+    test_node_outputs test_long_links test_racks test_tp_long) \
+    $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
 LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' \
     --command 'lint-long: make lint-long' \
     --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' \

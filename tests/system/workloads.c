@@ -13,7 +13,7 @@
 
 #include "run/run.h"
 
-enum { WORDS = 50, TEXT = 1000 };
+enum { WORDS = 100, TEXT = 1100 };
 
 int workload_prepare(struct workload *w, const char *words, struct mw_error *err)
 {
