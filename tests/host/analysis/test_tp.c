@@ -202,12 +202,13 @@ static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
     assert_flits(
         MW_TP_GEMM_AR, "cais-ordered",
         (const uint64_t[][MW_CLASSES]){{176 + 103, own, 0, others}, {0, others, 176 + 44, own}});
-    // barriers of 22 ranges, and SYNC apart from reports of rows; a red of each row and GPU
+    // SYNC of 22 ranges before reds, in 66 headers together with that of loads, in 8 alone; a red
+    // of each row and GPU
     assert_flits(MW_TP_SUBLAYER, "cais",
-                 (const uint64_t[][MW_CLASSES]){{154 + 103 + 59, others + own, 0, 0},
-                                                {154, own + others, 59 + 44, 0}});
+                 (const uint64_t[][MW_CLASSES]){{103 + 66, others + own, 0, 0},
+                                                {0, own + others, 66 + 44, 0}});
     assert_flits(MW_TP_GEMM_RS, "cais",
-                 (const uint64_t[][MW_CLASSES]){{154, others, 0, 0}, {154, own, 0, 0}});
+                 (const uint64_t[][MW_CLASSES]){{8, others, 0, 0}, {0, own, 8, 0}});
     assert_flits(MW_TP_SUBLAYER, "cais-base",
                  (const uint64_t[][MW_CLASSES]){{2 * 7 + 103, others + own, 0, 0},
                                                 {2 * 7, own + others, 44, 0}});
