@@ -174,7 +174,8 @@ module fabric_csr #(
     assign ctl_o.load_keep = Cfg.MergeKeep != 0 && hwif_out.loads.keep.value;
     assign ctl_o.sum_entries = Cfg.SumEntries != 0 ? hwif_out.sums.entries.value : '0;
     assign ctl_o.sum_cycles = Cfg.SumEntries != 0 ? hwif_out.sums.cycles.value : '0;
-    assign ctl_o.push_sync = Cfg.SumEntries != 0 && hwif_out.sums.pushes.value;
+    assign ctl_o.push_sync = Cfg.SumEntries != 0 && hwif_out.sums.pushes.value
+                             && hwif_out.rows.tiles.value && hwif_out.rows.enable.value;
     assign ctl_o.row_bytes = hwif_out.rows.row_bytes.value;
     assign ctl_o.row_shift = hwif_out.rows.row_shift.value;
     assign ctl_o.token_shift = hwif_out.rows.token_shift.value;

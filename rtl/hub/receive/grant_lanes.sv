@@ -11,8 +11,8 @@
 // OpenRows of each. An own row may close earlier. Its result then waits at the switch, in this
 // hub's queue of results, or behind that (sum_result), since only the own row takes it. In layers
 // with merge_loads a row from load_first on is a granted tile of unit load, of which OpenSyncs may
-// be here. In layers that count reds (red_count) all other rows are granted tiles of pushes, which
-// leave at once. Of these OpenSyncs may be here, too.
+// be here. In layers with tile_reductions that count reds (red_count) all other rows are granted
+// tiles of pushes, which leave at once. Of these OpenSyncs may be here, too.
 // Order: In order of arrival.
 // Back-pressure: None for packets while at most Places lanes are inside. Otherwise a packet is not
 // taken (room_o). A lane waits for those before it, and with them only for memory and the token
@@ -118,7 +118,8 @@ module grant_lanes #(
     assign strange = row.unmapped || row.beyond || (row.index >> cfg_i.token_shift) != '0;
     assign own = packet_pkg::port_t'(row.home) == cfg_i.port;
     assign loads = Cfg.MergeLoads && cfg_i.merge_loads && 15'(row.index) >= cfg_i.load_first;
-    assign pushes = Cfg.SumEntries != 0 && cfg_i.red_count != '0 && !loads;
+    assign pushes = Cfg.SumEntries != 0 && cfg_i.tile_reductions && cfg_i.red_count != '0
+                    && !loads;
     assign own_valid_o = here && !strange && !loads && !pushes && own;
     assign far_valid_o = here && !strange && !loads && !pushes && !own;
     assign load_valid_o = here && !strange && loads;

@@ -349,12 +349,64 @@ static void sync_of_pushes(void **state)
     tear_down();
 }
 
+/// Layers in which the switch opens reductions of dispatched rows have none of SYNC's reports. They
+/// run as usual if reds are counted.
+static void dispatch_beside_counts(void **state)
+{
+    (void)state;
+    enum { VALUES = ROW / 2, ONE = 0x3f80 }; // bf16
+    static uint16_t x[TOKENS * VALUES], out[GPUS][TOKENS * VALUES];
+    uint16_t *const got[GPUS] = {out[0], out[1], out[2]};
+    const uint16_t coefficients[GPUS] = {ONE, ONE, ONE};
+    int16_t expert[GPUS][TOKENS];
+    float gate[TOKENS];
+    struct mw_tokens part[GPUS];
+    struct mw_stream s[GPUS * MW_STREAMS];
+    const unsigned tokens[GPUS] = {TOKENS, TOKENS, TOKENS}, experts[GPUS] = {1, 1, 1};
+    set_up();
+    config.target_list_cache = config.switch_reductions = true;
+    config.received_rows = 0;
+    assert_int_equal(mw_layout_make(device, &config, &layout), 0);
+    for (unsigned i = 0; i < TOKENS * VALUES; i++)
+        x[i] = (uint16_t)(ONE + i % 64);
+    for (unsigned g = 0; g < GPUS; g++) {
+        for (unsigned t = 0; t < TOKENS; t++) {
+            expert[g][t] = (int16_t)((g + t) % GPUS);
+            gate[t] = 1;
+        }
+        part[g] = (struct mw_tokens){TOKENS, x, expert[g], gate};
+        struct mw_stream *own = &s[g * MW_STREAMS];
+        for (unsigned i = 0; i < MW_STREAMS; i++)
+            mw_stream_init(&own[i]);
+        mw_stream_count(&own[0], 0, TOKENS, false);
+        mw_stream_dymultimem_st(&own[1], 0, TOKENS);
+        mw_stream_expert(&own[2], 0);
+        mw_stream_dymultimem_ld_reduce(&own[3], 0, TOKENS, true);
+        for (unsigned i = 0; i < MW_STREAMS; i++)
+            assert_int_equal(mw_stream_end(&own[i]), 0);
+    }
+    assert_int_equal(mw_expert_map_even(device, GPUS), 0);
+    assert_int_equal(mw_coefficients_load(device, &layout, 1, coefficients), 0);
+    assert_int_equal(mw_routing_load(device, layout.rt_base, 1, part), 0);
+    assert_int_equal(mw_rows_load(device, layout.xs_base, ROW, layout.row_shift, part), 0);
+    assert_int_equal(mw_stream_load(device, &layout, s, MW_STREAMS), 0);
+    assert_int_equal(mw_layer_configure(device, &config, &layout, tokens, experts, 15), 0);
+    assert_int_equal(mw_launch(device), 0);
+    if (mw_wait(device, NULL, &cycles))
+        fail_msg("%s", mw_message());
+    assert_error(0, MW_HWERR_NONE);
+    assert_int_equal(mw_rows_read(device, layout.out_base, ROW, layout.row_shift, tokens, got), 0);
+    for (unsigned g = 0; g < GPUS; g++)
+        assert_memory_equal(out[g], x, sizeof x);
+    tear_down();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_and_counts), cmocka_unit_test(flags_and_times),
         cmocka_unit_test(misfits),         cmocka_unit_test(counts_at_home),
-        cmocka_unit_test(sync_of_pushes),
+        cmocka_unit_test(sync_of_pushes),  cmocka_unit_test(dispatch_beside_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -417,15 +417,18 @@ TEST(any_settings)
         FIELD(fetches, ctl_fetch_cycles_o, MW_FABRIC__FETCHES__CYCLES),
         FIELD(sums, ctl_sum_entries_o, MW_FABRIC__SUMS__ENTRIES),
         FIELD(sums, ctl_sum_cycles_o, MW_FABRIC__SUMS__CYCLES),
-        FIELD(sums, ctl_push_sync_o, MW_FABRIC__SUMS__PUSHES),
         FIELD(monitor, ctl_mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
         FIELD(monitor, ctl_mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
     };
 #undef FIELD
     registers b;
+    uint32_t rows = 0, sums = 0;
     auto look_at_all = [&] {
         for (const field &f : fields)
             assert_int_equal(f.pin(b.dut), f.value);
+        assert_int_equal(b.dut.ctl_push_sync_o, sums & MW_FABRIC__SUMS__PUSHES_bm &&
+                                                    rows & MW_FABRIC__ROWS__TILES_bm &&
+                                                    rows & MW_FABRIC__ROWS__ENABLE_bm);
     };
     look_at_all();
     for (unsigned i = 0; i < 600; i++) {
@@ -438,6 +441,8 @@ TEST(any_settings)
         b.write(at, value);
         for (field &f : fields)
             f.value = f.at == at ? value >> f.low & ((1u << f.width) - 1) : f.value;
+        rows = at == FABRIC(rows) ? value : rows;
+        sums = at == FABRIC(sums) ? value : sums;
         look_at_all();
         const ports idle = any_ports(b.rng), error = any_ports(b.rng), down = any_ports(b.rng);
         put_ports(b.dut.node_idle_i, idle);

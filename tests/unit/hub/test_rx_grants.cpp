@@ -32,7 +32,7 @@ struct hub : model<Vrx> {
     };
     const unsigned epoch = rng.below(4), port = rng.below(N), shift;
     const bool merges = PARAM_MergeLoads && percent(70);
-    const bool counts_reds;
+    const bool counts_reds, tile_reductions;
     const unsigned load_first = below((1u << shift) + 1);
     const unsigned parts = rng.pick({0u, 0u, 1u, 2u});        // log2 of those of a row
     unsigned own_rate = 100, far_rate = 100, tile_rate = 100; // percent
@@ -47,13 +47,14 @@ struct hub : model<Vrx> {
 
     explicit hub(bool its_by_switch = true, bool pushed = false)
         : shift(below(PARAM_TokensLog2 + 1)), counts_reds(PARAM_SumEntries && pushed),
-          by_switch(its_by_switch)
+          tile_reductions(merges || percent(50)), by_switch(its_by_switch)
     {
         node_cfg cfg;
         cfg.set("epoch", epoch);
         cfg.set("port", port);
         cfg.set("token_shift", shift);
         cfg.set("switch_reductions", by_switch);
+        cfg.set("tile_reductions", tile_reductions);
         cfg.set("merge_loads", merges);
         cfg.set("load_first", load_first);
         cfg.set("load_parts", parts);
@@ -237,7 +238,7 @@ struct hub : model<Vrx> {
             const row r = rows.front();
             const bool is_tile = merges && r.index >= load_first;
             assert_int_equal(dut.tile_valid_o, is_tile);
-            const bool is_push = counts_reds && !is_tile;
+            const bool is_push = counts_reds && tile_reductions && !is_tile;
             assert_int_equal(dut.push_valid_o, is_push);
             assert_int_equal(dut.sig_valid_o, !is_tile && !is_push && r.home == port);
             assert_int_equal(dut.lane_valid_o, !is_tile && !is_push && r.home != port);
