@@ -799,13 +799,13 @@ MW_API int mw_stream_ld_cais(struct mw_stream *s, uint32_t first, uint32_t token
 /// Offer the rows of own tokens below first + tokens for loads. Earlier instructions of the stream
 /// must have written them.
 MW_API int mw_stream_sync(struct mw_stream *s, uint32_t first, uint32_t tokens);
-/// Report to the switch that this GPU is about to push (mw_stream_red_cais) to rows [first, first +
-/// rows) of GPU `home`, at least one row. When all GPUs have reported this tile, the event counter
-/// MW_EV_SYNCS increments at each of them. A tile is named by `home` and `first`, and each GPU
-/// reports it once in a layer. All GPUs report the same tiles in the same order. At most
-/// info.open_syncs tiles may be reported and not granted, else MW_HWERR_WINDOW.
-/// Only in layers with tile_reductions and sum_gpus. MW_ERR_INVALID: the GPU cannot exist.
-/// MW_ERR_CAPACITY at load: the device has no merge_reds.
+/// Report to the switch that this GPU is about to push (mw_stream_red_cais) to a tile: rows [first,
+/// first + rows) of GPU `home`, at least one row. When all GPUs have reported {home, first}, the
+/// event counter MW_EV_SYNCS increments at each of them. All GPUs report the same tiles in the same
+/// order. Each GPU reports a tile once in a layer, else MW_HWERR_COUNT. At most info.open_syncs
+/// tiles may be reported and not granted, else MW_HWERR_WINDOW.
+/// Only in layers with tile_reductions and sum_gpus, else MW_HWERR_INSTR.
+/// MW_ERR_INVALID: the GPU cannot exist. MW_ERR_CAPACITY at load: the device has no merge_reds.
 MW_API int mw_stream_sync_pushes(struct mw_stream *s, unsigned home, uint32_t first, uint32_t rows);
 /// expert.rows of the next `rows` loaded rows, in the order in which they land.
 /// mw_stream_expert_cycles may follow.
