@@ -472,8 +472,9 @@ struct mw_layer_config {
     bool switch_reductions;
     /// Tile reductions: every GPU computes a term of every row, and reports it
     /// (mw_stream_expert_homes). The switch opens the reduction with the last report, in the order
-    /// of each home's rows. Nothing is dispatched. Requires switch_reductions and k = 1.
-    /// MW_ERR_CAPACITY: the device has no tile_reductions.
+    /// of each home's rows. Nothing is dispatched. With sum_gpus GPUs report tiles of pushes
+    /// instead (mw_stream_sync_pushes), and no reduction opens.
+    /// Requires switch_reductions and k = 1. MW_ERR_CAPACITY: the device has no tile_reductions.
     bool tile_reductions;
     /// Finished rows of other GPUs' tokens return one by one to slots at their homes, which count
     /// the bytes. The flags of mw_stream_expert select this. mw_stream_sum then adds all terms of a

@@ -8,6 +8,8 @@
 #include "analysis/packet_size.h"
 #include "tp/streams.h"
 #include "tp/tp_bounds.h"
+#include "trace/workload.h"
+#include <assert.h>
 
 /// The counter of the range, whose rows have arrived from so many GPUs. A GPU may be several ranges
 /// ahead.
@@ -341,9 +343,11 @@ const struct mw_tp_system mw_tp_cais_ordered = {
 // ---- cais ---------------------------------------------------------------------------------------
 
 enum {
-    COMPUTED = DONE + 1, ///< GEMM-1 is done here; barriers use counters below DONE
-    LEAD = 6,            ///< ranges that GEMM-1 may be ahead of the sums, so tiles not granted
+    COMPUTED = DONE + 1, ///< event counter: GEMM-1 is done here; barriers use those below DONE
+    LEAD = 6,            ///< ranges that GEMM-1 may be ahead of the sums
 };
+// a range is a tile, and few tiles may be reported and not granted
+static_assert((int)LEAD < (int)MW_BUILT_SYNCS, "more tiles than a GPU may report");
 
 /// Rows of each home in a range: as few as the fullest stream has room for. For each range the
 /// stream of GEMM-1 has a wait, expert.rows, a copy, a sync, and with jitter a delay.
