@@ -401,12 +401,78 @@ static void dispatch_beside_counts(void **state)
     tear_down();
 }
 
+/// A partition of GPUs 0 and 1 pushes in step, whatever GPU 2 reports. Its report of a tile outside
+/// its own partition is refused.
+static void sync_of_a_partition(void **state)
+{
+    (void)state;
+    struct mw_stream s[GPUS];
+    set_up();
+    use_sync(true);
+    config.sum_gpus = 1;
+    for (unsigned g = 0; g < GPUS; g++)
+        assert_int_equal(mw_partition_set(device, g, g < 2 ? 3 : 4), 0);
+    start(s);
+    mw_stream_sync_pushes(&s[2], 0, 0, 1);
+    mw_stream_delay(&s[1], 500);
+    for (unsigned g = 0; g < 2; g++)
+        mw_stream_sync_pushes(&s[g], 0, 0, 1);
+    mw_stream_wait(&s[1], MW_EV_SYNCS, 1);
+    red(&s[1], 0, ROW, MW_REDOP_ADD);
+    mw_stream_wait(&s[0], MW_EV_TOKENS, 1);
+    assert_int_equal(run(s), MW_ERR_DEVICE);
+    assert_error(2, MW_HWERR_PARTITION);
+    assert_sum(0, 2);
+    for (unsigned g = 0; g < GPUS; g++)
+        assert_int_equal(mw_partition_set(device, g, 7), 0);
+    config.sum_gpus = GPUS - 1;
+    push_in_step(2);
+    tear_down();
+}
+
+/// GPU 2 reports the first tile alone. The others wait for the second one, and the state report
+/// shows where.
+static void tile_not_reported(void **state)
+{
+    (void)state;
+    struct mw_stream s[GPUS];
+    set_up();
+    use_sync(true);
+    start(s);
+    for (unsigned g = 0; g < GPUS; g++)
+        for (unsigned i = 0; i < (g == 2 ? 1 : 2); i++) {
+            mw_stream_sync_pushes(&s[g], 0, i, 1);
+            mw_stream_wait(&s[g], MW_EV_SYNCS, i + 1);
+            if (g)
+                red(&s[g], i, ROW, MW_REDOP_ADD);
+        }
+    assert_int_equal(run(s), MW_ERR_TIMEOUT);
+    char *report = mw_state_report(device);
+    assert_non_null(report);
+    static const char *const parts[] = {"GPU 0 stream 0: instruction 4 wait, waiting\n",
+                                        "GPU 1 stream 0: instruction 5 wait, waiting\n",
+                                        "GPU 2 stream 0: instruction 4 end, ended\n"};
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strstr(report, parts[i]))
+            fail_msg("\"%s\" does not say \"%s\"", report, parts[i]);
+    assert_null(strstr(report, " errors"));
+    free(report);
+    assert_int_equal(mw_reset(device), 0);
+    push_in_step(2);
+    tear_down();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_and_counts), cmocka_unit_test(flags_and_times),
-        cmocka_unit_test(misfits),         cmocka_unit_test(counts_at_home),
-        cmocka_unit_test(sync_of_pushes),  cmocka_unit_test(dispatch_beside_counts),
+        cmocka_unit_test(sums_and_counts),
+        cmocka_unit_test(flags_and_times),
+        cmocka_unit_test(misfits),
+        cmocka_unit_test(counts_at_home),
+        cmocka_unit_test(sync_of_pushes),
+        cmocka_unit_test(dispatch_beside_counts),
+        cmocka_unit_test(sync_of_a_partition),
+        cmocka_unit_test(tile_not_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
