@@ -125,7 +125,8 @@ module rx_hub #(
         .ack_src_o(),
         .st_o(st), .st_crd_i(st_crd),
         .req_o, .req_ready_i(1'b1), .lane_valid_o, .lane_ready_i, .lane_home_o, .lane_index_o,
-        .tile_valid_o(), .tile_ready_i(1'b1), .fetch_o(), .fetch_room_i(1'b1), .fetch_index_o(),
+        .tile_valid_o(), .tile_ready_i(1'b1), .push_valid_o(),
+        .fetch_o(), .fetch_room_i(1'b1), .fetch_index_o(),
         .fetch_ref_o(), .res_push_o(res_push), .res_room_i(res_room), .res_crd_i(res_crd),
         .err_o(err_o[0]), .idle_o(idle_o[0])
     );
