@@ -191,7 +191,7 @@ static void each_store(void **state)
             stores[i].add(begin(), rows[r] - ROW + 1);
             refuses(stores[i].name, rows[r] - ROW + 1);
             char text[80];
-            snprintf(text, sizeof text, "stream 1 of GPU %u, instruction 1: %s", SENDER,
+            snprintf(text, sizeof text, "stream 1 of GPU %d, instruction 1: %s", SENDER,
                      stores[i].name);
             assert_message(text);
         }

@@ -118,8 +118,7 @@ module grant_lanes #(
     assign strange = row.unmapped || row.beyond || (row.index >> cfg_i.token_shift) != '0;
     assign own = packet_pkg::port_t'(row.home) == cfg_i.port;
     assign loads = Cfg.MergeLoads && cfg_i.merge_loads && 15'(row.index) >= cfg_i.load_first;
-    assign pushes = Cfg.SumEntries != 0 && cfg_i.tile_reductions && cfg_i.red_count != '0
-                    && !loads;
+    assign pushes = Cfg.SumEntries != 0 && cfg_i.tile_reductions && cfg_i.red_count != '0 && !loads;
     assign own_valid_o = here && !strange && !loads && !pushes && own;
     assign far_valid_o = here && !strange && !loads && !pushes && !own;
     assign load_valid_o = here && !strange && loads;
