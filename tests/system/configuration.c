@@ -2,20 +2,8 @@
 //
 // See configuration.h.
 #include "configuration.h"
+#include "system/draw.h"
 #include "systems/system_list.h"
-
-static unsigned pick(struct mw_random *r, unsigned low, unsigned high)
-{
-    return low + (unsigned)mw_random_below(r, high - low + 1);
-}
-
-static unsigned one_of(struct mw_random *r, const unsigned *list, unsigned n)
-{
-    return list[mw_random_below(r, n)];
-}
-#define ONE_OF(r, ...) \
-    one_of(r, (const unsigned[]){__VA_ARGS__}, \
-           sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
 
 static const struct configuration_model *pick_model(struct mw_random *r,
                                                     const struct configuration_model *models)
@@ -25,22 +13,6 @@ static const struct configuration_model *pick_model(struct mw_random *r,
     while (at >= m->weight)
         at -= m++->weight;
     return m;
-}
-
-/// Options as a text; grows at its end.
-struct text {
-    char bytes[900];
-    size_t length;
-};
-
-static void add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct text *t, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    t->length += (size_t)vsnprintf(t->bytes + t->length, sizeof t->bytes - t->length, format, args);
-    va_end(args);
-    assert_true(t->length < sizeof t->bytes);
 }
 
 static void add_sizes(struct text *t, struct mw_random *r, const struct configuration_model *m)

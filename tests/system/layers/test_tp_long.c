@@ -8,6 +8,7 @@
 // sets the seed, MW_CASES how many, MW_CONFIG=i runs configuration i alone.
 #include "run/run.h"
 #include "system/bench.h"
+#include "system/draw.h"
 #include "system/workloads.h"
 
 enum { FEW = 30, MANY = 300, ENTRIES = 320 };
@@ -24,35 +25,6 @@ enum { MODELS = sizeof models / sizeof *models };
 /// Configurations and runs of each model.
 static unsigned drawn[MODELS], runs[MODELS];
 
-/// The options of a configuration.
-struct words {
-    char text[1000];
-    size_t length;
-};
-
-static void add(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct words *w, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    w->length += (size_t)vsnprintf(w->text + w->length, sizeof w->text - w->length, format, args);
-    va_end(args);
-    assert_true(w->length < sizeof w->text);
-}
-
-static unsigned pick(struct mw_random *r, unsigned low, unsigned high)
-{
-    return low + (unsigned)mw_random_below(r, high - low + 1);
-}
-
-static unsigned one_of(struct mw_random *r, const unsigned *list, unsigned n)
-{
-    return list[mw_random_below(r, n)];
-}
-#define ONE_OF(r, ...) \
-    one_of(r, (const unsigned[]){__VA_ARGS__}, \
-           sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
-
 static unsigned pick_model(struct mw_random *r)
 {
     unsigned at = pick(r, 0, 15), m = 0;
@@ -61,7 +33,7 @@ static unsigned pick_model(struct mw_random *r)
     return m;
 }
 
-static void add_sizes(struct words *w, struct mw_random *r, const struct model *m,
+static void add_sizes(struct text *w, struct mw_random *r, const struct model *m,
                       const struct mw_tp_problem *p)
 {
     add(w, "--workload %s --gpus %u --flit-bytes %u --rows %u --hidden %u --tile %u --seed %u",
@@ -74,7 +46,7 @@ static void add_sizes(struct words *w, struct mw_random *r, const struct model *
             add(w, " --%s %u", mw_tp_parts[i].option, pick(r, 0, 100));
 }
 
-static void add_limits(struct words *w, struct mw_random *r)
+static void add_limits(struct text *w, struct mw_random *r)
 {
     static const struct {
         const char *name;
@@ -95,18 +67,18 @@ static void add_limits(struct words *w, struct mw_random *r)
 }
 
 /// Options of loads. A table holds the loads of a SYNC tile, or it is refused.
-static void add_loads(struct words *w, struct mw_random *r, struct workload *workload)
+static void add_loads(struct text *w, struct mw_random *r, struct workload *workload)
 {
     const bool merges = pick(r, 0, 7);
     const unsigned table = ONE_OF(r, 0, 1, 2, 2, 3);
-    workload_make(workload, w->text);
+    workload_make(workload, w->bytes);
     if (!mw_tp_reduces(&workload->problem) && pick(r, 0, 2) == 0)
         add(w, " --no-sync");
     if (workload->problem.hidden > 64 && pick(r, 0, 1))
         add(w, " --load-bytes %u", 128u << pick(r, 0, workload->problem.hidden > 128));
     if (pick(r, 0, 1))
         add(w, " --set fetch_cycles=%u", pick(r, 1, 600));
-    workload_make(workload, w->text);
+    workload_make(workload, w->bytes);
     const unsigned sync = mw_tp_sync_loads(&workload->problem), least = sync ? sync : 1;
     const unsigned entries[] = {0, least, pick(r, least, 64), pick(r, least, ENTRIES)};
     if (!merges)
@@ -144,7 +116,7 @@ static void run_configuration(uint64_t seed, unsigned i)
 {
     static struct workload workload;
     struct mw_random r = {mw_hash3(seed, 0x74656e73, i)};
-    struct words w = {.length = 0};
+    struct text w = {.length = 0};
     const unsigned m = pick_model(&r);
     const struct mw_tp_problem p = {
         .o = {.kind = (enum mw_tp_kind)pick(&r, MW_TP_AG_GEMM, MW_TP_KINDS - 1)}};
@@ -152,8 +124,8 @@ static void run_configuration(uint64_t seed, unsigned i)
     add_limits(&w, &r);
     if (mw_tp_gathers(&p))
         add_loads(&w, &r, &workload);
-    print_message("%u: %s\n", i, w.text);
-    workload_make(&workload, w.text);
+    print_message("%u: %s\n", i, w.bytes);
+    workload_make(&workload, w.bytes);
     run_systems(&workload, i, m);
     drawn[m]++;
 }
