@@ -155,8 +155,18 @@ DEV_REG_SV := $(call reg_sv,$(DEV_RDL))
 REG_H := $(patsubst spec/%.rdl,$(GEN)/%_regs.h,$(RDL) $(DEV_RDL)) \
     $(patsubst spec/%.rdl,$(GEN)/mw_%_access.h,$(RDL) $(DEV_RDL))
 
+# What a model and the library that opens it must have in common: SHA-256 of the definitions, of which texts say what
+# a number means. The RTL is no part of it: the library runs any hardware of these definitions.
+DEFINITIONS := $(addprefix spec/,errors.toml packet.toml isa.toml map.toml) $(RDL)
+DEFINITIONS_H := $(GEN)/definitions.h
+$(DEFINITIONS_H): $(DEFINITIONS)
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo '// Generated from $(DEFINITIONS): change them there.'; echo '#ifndef MW_DEFINITIONS_H'; \
+	    echo '#define MW_DEFINITIONS_H'; echo '#define MW_DEFINITIONS \'; \
+	    cat $^ | sha256sum | sed 's/\([0-9a-f]*\).*/    "\1"/'; echo '#endif'; } >$@.$$$$ && $(if_changed)
+
 # what the compilation of C waits for
-C_NEEDS := $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H) $(FAR_H)
+C_NEEDS := $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H) $(FAR_H) $(DEFINITIONS_H)
 
 $(GEN)/%_regs_pkg.sv $(GEN)/%_regs.sv $(GEN)/%_regs.h $(GEN)/%_regs.md &: spec/%.rdl spec/regs.py | $(B)/.setup
 	$(call say,GEN,$* registers from $<)
@@ -168,7 +178,8 @@ $(GEN)/mw_%_access.h: spec/%.rdl spec/access.py | $(B)/.setup
 	$(Q)$(PY) spec/access.py $< $@
 
 .PHONY: gen
-gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(HOST_H) $(MAP_SV) $(MAP_H)
+gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(HOST_H) $(MAP_SV) $(MAP_H) \
+    $(DEFINITIONS_H)
 
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name

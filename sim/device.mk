@@ -43,7 +43,8 @@ $(B)/model/dev-$(1)/$(5)/V$(5)__ALL.a: $(B)/model/dev-$(1)/$(5)/V$(5).mk
 	    || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
-$(call note_rule,dev-$(1)/$(5),device,plain,$(B)/model/dev-$(1)/$(5)/V$(5)__ALL.a,$(call device_shim,$(5)))
+$(call note_rule,dev-$(1)/$(5),device,plain,$(B)/model/dev-$(1)/$(5)/V$(5)__ALL.a,$(call device_shim,$(5)),\
+    device-model $(call model_words,$(2),$(3),$(4)))
 $(B)/model/dev-$(1)/libmw$(5).so: $(B)/model/dev-$(1)/$(5)/V$(5)__ALL.a $(B)/model/dev-$(1)/$(5)/note.S \
     $(call device_shim,$(5)) $(call device_ulpi,$(5)) $(B)/verilated/plain.a | $(FW)/firmware.hex
 	$$(call say,LINK,$$@)

@@ -3,14 +3,16 @@
 """What models are made with, and of.
 
 usage: made.py tools --verilator ROOT --verilator-bin FILE --plain-cxx CXX --model-cxx CXX --arch ARCH
-       made.py note --model fabric|device --backend lanes|plain --tools FILE --flags FILE --deps FILE... -- SOURCE...
+       made.py note --model fabric|device --backend lanes|plain [--make WORDS] --definitions FILE --tools FILE
+               --flags FILE --deps FILE... -- SOURCE...
 
 tools prints a line each: `verilator`, `plain` and `lanes` (versions of their compilers), `machine`, `cpu` (features
 that the compiler of lanes may use, named as /proc/cpuinfo names them), and `why`, if lanes do not work here.
 
 note prints an assembler file, which puts what a model was made of into it as an ELF note: who loads the model reads it
 first (driver/src/transport_sim/model_note.c), as code for another processor cannot say so itself. The note's text is
-lines of a word, a blank and a value.
+lines of a word, a blank and a value. `definitions` is the digest of build/gen/definitions.h, and `make` has the words
+that build the model anew.
 """
 import argparse
 import hashlib
@@ -25,8 +27,9 @@ import sys
 # 5.038 and 5.048 was tried.
 LEAST = (5, 48)
 
-# of a model, the header of its interface and that interface's number
-INTERFACES = {"fabric": ("sim/mw_sim.h", "MW_SIM_ABI"), "device": ("sim/mw_device.h", "MW_DEVICE_ABI")}
+# of a model, the header of its interface, that interface's number, and the goal of make
+INTERFACES = {"fabric": ("sim/mw_sim.h", "MW_SIM_ABI", "model"),
+              "device": ("sim/mw_device.h", "MW_DEVICE_ABI", "device-model")}
 
 # What compilers make instructions of by themselves: their macro, and the name in /proc/cpuinfo. Others are there
 # for who asks for them by name.
@@ -111,10 +114,12 @@ def note(args):
     for deps in args.deps:
         if deps.exists():
             sources.update(map(pathlib.Path, re.findall(r"^\S+: (\S+)$", deps.read_text(), re.M)))
-    header, number = INTERFACES[args.model]
+    header, number = INTERFACES[args.model][:2]
     lines = {
         "interface": re.search(rf"{number} = (\d+)", pathlib.Path(header).read_text())[1],
         "model": args.model,
+        "definitions": re.search(r'"([0-9a-f]{64})"', args.definitions.read_text())[1],
+        "make": args.make or INTERFACES[args.model][2],
         "backend": args.backend,
         "cpu": made_with["cpu"] if args.backend == "lanes" else "",
         "verilator": made_with["verilator"],
@@ -143,6 +148,8 @@ def main():
     n = commands.add_parser("note")
     n.add_argument("--model", choices=INTERFACES, required=True)
     n.add_argument("--backend", choices=["lanes", "plain"])
+    n.add_argument("--make", default="")
+    n.add_argument("--definitions", type=pathlib.Path, required=True)
     n.add_argument("--tools", type=pathlib.Path)
     n.add_argument("--flags", type=pathlib.Path)
     n.add_argument("--deps", type=pathlib.Path, nargs="*")

@@ -114,14 +114,19 @@ $(1)/flags: FORCE
 	@mkdir -p $$(@D) && echo '$(strip $(2))' >$$@.$$$$$$$$ && $$(if_changed)
 endef
 
-# note_rule: folder of build/model, fabric or device, backend, Verilated archives, sources around them:
-# what is in the model for who loads it
+# model_words: N, F, small or one of KINDS or LIKE, trace, backend: the words of make that build such a model
+model_words = N=$(1) F=$(2)$(if $(filter-out 0,$(3)), $(if $(filter $(KINDS),$(3)),PRIMITIVES=$(3),$(if \
+    $(filter far,$(3)),FAR=1,$(if $(filter 1,$(3)),SMALL=1,LIKE=$(3)))))$(if $(filter 1,$(4)), TRACE=1,$(if \
+    $(filter plain,$(5)), BACKEND=plain))
+
+# note_rule: folder of build/model, fabric or device, backend, Verilated archives, sources around them, words of make
+# that build it: what is in the model for who loads it
 SHIM := $(addprefix sim/,shim.cpp fabric.h fabric_of.h bundle_access.h watcher.h watch.py start.h mw_sim.h exports.map)
 define note_rule
 $(B)/model/$(1)/note.S: $(4) $(5) sim/made.py sim/mw_$(if $(filter device,$(2)),device,sim).h \
-    $(B)/model/$(1)/flags $(TOOLS)
-	@$(PY) sim/made.py note --model $(2) --backend $(3) --tools $(TOOLS) --flags $(B)/model/$(1)/flags \
-	    --deps $(addsuffix deps.d,$(dir $(4))) -- $(5) >$$@
+    $(B)/model/$(1)/flags $(TOOLS) $(DEFINITIONS_H)
+	@$(PY) sim/made.py note --model $(2) --backend $(3) --make '$(strip $(6))' --definitions $(DEFINITIONS_H) \
+	    --tools $(TOOLS) --flags $(B)/model/$(1)/flags --deps $(addsuffix deps.d,$(dir $(4))) -- $(5) >$$@
 endef
 
 $(GEN)/bundles.h: sim/bundles.py rtl/common/bundle_pkg.sv $(RTL_TYPES) | $(B)/.setup

@@ -33,7 +33,8 @@ $(B)/model/$(1)/fabric/Vfabric__ALL.a: $(B)/model/$(1)/fabric/Vfabric.mk
 	    >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
-$(call note_rule,$(1),fabric,plain,$(B)/model/$(1)/fabric/Vfabric__ALL.a,$(SHIM) $(IN_PLAIN))
+$(call note_rule,$(1),fabric,plain,$(B)/model/$(1)/fabric/Vfabric__ALL.a,$(SHIM) $(IN_PLAIN),\
+    model $(call model_words,$(2),$(3),$(4),$(5),plain))
 $(B)/model/$(1)/libmwsim.so: $(B)/model/$(1)/fabric/Vfabric__ALL.a $(B)/model/$(1)/note.S $(SHIM) $(IN_PLAIN) \
     $(GEN)/bundles.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)

@@ -148,7 +148,8 @@ static inline void mw_open_defaults(struct mw_open_options *options)
 /// MW_ERR_BUSY: another program uses the device.
 /// MW_ERR_VERSION: the device does not have this library's host protocol or registers. The message
 /// says which side to upgrade. Also: the device reports sizes that this library does not support,
-/// or the model is for another processor, or of another version.
+/// or the model is for another processor, of another version, or built from other definitions
+/// (docs/developer/simulation.md).
 /// MW_ERR_CAPACITY: link_latency is above its maximum.
 /// MW_ERR_FIRMWARE: the device is there, but its firmware does not reply. mw_firmware_load
 /// (`moeswitch firmware FILE`) repairs this.

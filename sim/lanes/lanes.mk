@@ -123,7 +123,7 @@ $(B)/model/$(1)/backend: $(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(B)/model/$(1)
 	if [ -s $$@.why ]; then { echo plain; cat $$@.why; }; else echo lanes; fi >$$@
 
 $(call note_rule,$(1),fabric,lanes,$(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a),$(SHIM) \
-    $(sort $(LANES_PY) $(SCHEDULE_PY)) $(IN_LANES))
+    $(sort $(LANES_PY) $(SCHEDULE_PY)) $(IN_LANES),model $(call model_words,$(2),$(3),$(4)))
 $(B)/model/$(1)/libmwsim.so: \
     $(foreach p,$(ONE_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(B)/model/$(1)/$(p)/translated) \
     $(foreach p,$(LANES_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(B)/model/$(1)/$(p)/V$(p)_lanes.a) \

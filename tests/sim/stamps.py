@@ -96,12 +96,17 @@ def main():
     check("nothing", False)
 
     def note(model="fabric"):
-        command = [sys.executable, "sim/made.py", "note", "--model", model, "--backend", "lanes", "--tools", tools,
-                   "--flags", flags, "--deps",
+        command = [sys.executable, "sim/made.py", "note", "--model", model, "--backend", "lanes", "--definitions",
+                   "build/gen/definitions.h", "--tools", tools, "--flags", flags, "--deps",
                    folder / "build/model/n2f8-small/node_link/deps.d", "--", "sim/shim.cpp"]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
-    first = note()
+    def definitions():
+        status, said = make(folder, "build/gen/definitions.h")
+        expect("definitions.h", status == 0, said)
+        return (folder / "build/gen/definitions.h").read_text()
+
+    defined, first = definitions(), note()
     expect("the note", first == note() and "backend lanes" in first and "model fabric" in first, first)
     edit(folder / "sim/mw_device.h", r"MW_DEVICE_ABI = \d+", "MW_DEVICE_ABI = 77")
     expect("the note of a device", '"interface 77\\n"' in note("device") and "model device" in note("device"),
@@ -109,6 +114,17 @@ def main():
     expect("the note with another interface of devices", note() == first, first)
     edit(folder / "rtl/link/link.sv", "^endmodule", "// still more\nendmodule")
     expect("the note with another source", note() != first, first)
+
+    noted = note()
+    edit(folder / "rtl/link/link.sv", "^endmodule", "// more once again\nendmodule")
+    edit(folder / "spec/host.toml", "^", "# more\n")
+    expect("definitions of other RTL and another host protocol", definitions() == defined, "")
+    for name in ("isa.toml", "packet.toml", "errors.toml", "map.toml", "fabric.rdl", "node.rdl"):
+        before = definitions()
+        edit(folder / "spec" / name, "^", "// more\n" if name.endswith("rdl") else "# more\n")
+        expect(f"definitions with another {name}", definitions() != before, before)
+    line = re.search(r'"definitions [0-9a-f]{64}', noted)
+    expect("the note with other definitions", line and line[0] not in note(), note())
 
     status, said = make(folder, "MODEL_ARCH=x86-64", "build/model/tools")
     why = tools.read_text()

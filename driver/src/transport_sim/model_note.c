@@ -6,6 +6,7 @@
 #include "transport_sim/model_note.h"
 
 #include "transport_sim/cpu.h"
+#include "definitions.h"
 #include "mw_device.h"
 #include "mw_sim.h"
 
@@ -20,11 +21,11 @@ enum { NOTE_TYPE = 1, HEADERS_MOST = 256, NOTES_MOST = 1 << 16 };
 static const char OWNER[] = "moeswitch";
 
 static const struct {
-    const char *name, *title;
+    const char *name, *title, *make;
     unsigned interface;
 } MODELS[] = {
-    [MWI_FABRIC] = {"fabric", "the fabric", MW_SIM_ABI},
-    [MWI_DEVICE] = {"device", "the whole device", MW_DEVICE_ABI},
+    [MWI_FABRIC] = {"fabric", "the fabric", "model", MW_SIM_ABI},
+    [MWI_DEVICE] = {"device", "the whole device", "device-model", MW_DEVICE_ABI},
 };
 
 #if defined(__x86_64__)
@@ -171,9 +172,11 @@ static bool lacks(const char *needs, char *missing, size_t size)
 static int check(const char *path, const char *text, enum mwi_model of, struct mw_simulation *m,
                  char *message, size_t size)
 {
-    char interface[16], model[16], missing[40];
+    char interface[16], model[16], definitions[72], make[160], missing[40];
     take_value(text, "interface", interface, sizeof interface);
     take_value(text, "model", model, sizeof model);
+    take_value(text, "definitions", definitions, sizeof definitions);
+    take_value(text, "make", make, sizeof make);
     const char *cut = take_all(text, m);
     if (*model && strcmp(model, MODELS[of].name) != 0) {
         snprintf(message, size, "%s is a model of the %s, not of %s", path, model,
@@ -183,6 +186,13 @@ static int check(const char *path, const char *text, enum mwi_model of, struct m
     if (!*model || strtoul(interface, NULL, 10) != MODELS[of].interface) {
         snprintf(message, size, "%s has interface %s, the library %u: `make model` builds it anew",
                  path, *interface ? interface : "(none)", MODELS[of].interface);
+        return MW_ERR_VERSION;
+    }
+    if (strcmp(definitions, MW_DEFINITIONS) != 0) {
+        snprintf(message, size,
+                 "%s and this library were built from different definitions (spec/): `make %s` "
+                 "builds the model anew, `make` the tool and the library",
+                 path, *make ? make : MODELS[of].make);
         return MW_ERR_VERSION;
     }
     if (cut) {

@@ -104,6 +104,19 @@ static void unsaid_model(struct model_file *f)
     replace_note(f, "\nmodel ", "\nmadel ");
 }
 
+static void other_definitions(struct model_file *f)
+{
+    char *definitions = strstr(model_note(f), "\ndefinitions ");
+    assert_non_null(definitions);
+    definitions[strlen("\ndefinitions ")] ^= 1;
+}
+
+static void no_definitions(struct model_file *f)
+{
+    replace_note(f, "\ndefinitions ", "\ndifinitions ");
+    replace_note(f, "\nmake ", "\nmade ");
+}
+
 static void long_line(struct model_file *f)
 {
     replace_note(f, "\ncompiler ", " compiler ");
@@ -179,6 +192,37 @@ static void of_another_version(void **state)
     refuses(no_interface, MW_ERR_VERSION, "has interface (none)");
     refuses(unsaid_model, MW_ERR_VERSION, "`make model` builds it anew");
     refuses(long_line, MW_ERR_VERSION, "the line verilator of its note is longer");
+}
+
+/// Instructions, registers or packets of the model may mean something else to this library.
+static void of_other_definitions(void **state)
+{
+    (void)state;
+    refuses(other_definitions, MW_ERR_VERSION,
+            "libmwsim.so and this library were built from different definitions (spec/): `make "
+            "model N=2 F=8");
+    refuses(no_definitions, MW_ERR_VERSION, "`make model` builds the model anew, `make` the tool");
+    refuses_device(other_definitions, "`make device-model N=2 F=8` builds the model anew");
+}
+
+/// The command says so in one line, with the status of a machine that failed.
+static void the_command_refuses_other_definitions(void **state)
+{
+    (void)state;
+    struct model_file f = spoiled(MODEL, other_definitions);
+    write_file(scratch("other.so"), f.bytes, f.size);
+    free(f.bytes);
+    static const char *const COMMANDS[] = {"info", "run --tokens-per-gpu 8 --system dysharp"};
+    for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++) {
+        assert_int_equal(setenv("MOESWITCH_MODEL", scratch("other.so"), 1), 0);
+        const int status = run_command("%s --gpus 2 --flit-bytes 8", COMMANDS[i]);
+        assert_int_equal(unsetenv("MOESWITCH_MODEL"), 0);
+        const char *end = strchr(err_text, '\n');
+        if (status != MW_EXIT_FAILED || !strstr(err_text, scratch("other.so")) ||
+            !strstr(err_text, "different definitions (spec/): `make model N=2 F=8") || !end ||
+            end[1])
+            fail_msg("%s: %d, %s", COMMANDS[i], status, err_text);
+    }
 }
 
 static void no_model(void **state)
@@ -342,7 +386,8 @@ static void finds(change_of published, change_of basic, enum mw_primitives get_p
 static void ones_with_fewer_stand_in(void **state)
 {
     (void)state;
-    static const change_of unfit[] = {NULL, other_machine, of_other_sources, of_other_backend};
+    static const change_of unfit[] = {NULL, other_machine, of_other_sources, of_other_backend,
+                                      other_definitions};
     for (unsigned i = 0; i < sizeof unfit / sizeof *unfit; i++) {
         finds(unfit[i], unfit[i], MW_PRIMITIVES_ALL, MW_PRIMITIVES_ALL);
         finds(unfit[i], unchanged, MW_PRIMITIVES_ALL, MW_PRIMITIVES_BASIC);
@@ -591,6 +636,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(for_another_processor),
         cmocka_unit_test(of_another_version),
+        cmocka_unit_test(of_other_definitions),
+        cmocka_unit_test(the_command_refuses_other_definitions),
         cmocka_unit_test(no_model),
         cmocka_unit_test(whole_devices_too),
         cmocka_unit_test(fabric_or_device),
