@@ -52,7 +52,7 @@ $(B)/tests/usb/soak_tsan: SOAK_SANITIZERS = thread
 $(USB_TSAN): SOAK_SANITIZERS = thread
 $(USB_TSAN): SOAK_SRC := $(subst test_soak.c,test_usb.c,$(filter-out %/soak.c,$(SOAK_SRC)))
 $(SOAK_SANITIZED) $(USB_TSAN): $(SOAK_SRC) tests/usb/test_usb.c $(wildcard tests/usb/*.h driver/src/*/*.h sim/usb/*.h) \
-    | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+    | $(C_NEEDS)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=$(SOAK_SANITIZERS) -fno-omit-frame-pointer $(WARN) $(CPPFLAGS) $(UMOCKDEV) \
