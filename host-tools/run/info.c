@@ -179,6 +179,22 @@ static const char *tp_lack(unsigned s, const struct mw_device_info *i)
     return mw_tp_lack(mw_tp_systems[s], true, i);
 }
 
+/// Room for loads and sums, where the device merges them.
+static void show_merging(const struct mw_device_info *i, FILE *out)
+{
+    char kept[32];
+    if (i->merge_loads) {
+        fprintf(out, "loads            %u open and %u open SYNCs of a GPU, %u entries",
+                i->open_loads, i->open_syncs, i->merge_entries);
+        if (i->kept_bytes)
+            fprintf(out, " and %s of kept answers",
+                    mw_bytes_text(i->kept_bytes, kept, sizeof kept));
+        fputs(" at a port\n", out);
+    }
+    if (i->merge_reds)
+        fprintf(out, "sums             %u entries at a port\n", i->sum_entries);
+}
+
 static void show_sizes(const struct mw_device_info *i, FILE *out)
 {
     char memory[32];
@@ -193,6 +209,7 @@ static void show_sizes(const struct mw_device_info *i, FILE *out)
             i->gpus, mw_bytes_text(i->mem_bytes, memory, sizeof memory), i->banks, i->flit_bytes,
             i->max_latency, i->rows, i->tokens, i->local_experts, i->open_rows, MW_STREAMS,
             i->stream_instrs, i->experts, i->groups, i->store_pkts, i->rx_store_pkts, i->part_pkts);
+    show_merging(i, out);
     show_primitives(i, out);
     show_reductions(i, out);
     show_systems("MoE systems      ", MW_SYSTEMS, moe_name, moe_lack, i, out);

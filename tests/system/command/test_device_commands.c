@@ -26,6 +26,9 @@ static void test_info(void **state)
     assert_out("GPUs             4, 8.0 GiB of memory each");
     assert_out("flits            8 bytes");
     assert_out("streams          4 on each GPU, of up to 256 instructions\n");
+    assert_out("loads            32 open and 8 open SYNCs of a GPU, 320 entries at a port\n"
+               "sums             64 entries at a port\n"
+               "primitives ");
     assert_out(
         "primitives       adder_bypass, target_list_cache, switch_reductions, "
         "tile_reductions, merge_loads, merge_reds, row_types, gate_gradients, cached_handle, "
@@ -40,6 +43,8 @@ static void test_info(void **state)
         "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring, tiles, cais-ordered, "
         "cais, cais-base\n");
     assert_null(strstr(out_text, "firmware"));
+    assert_int_equal(run_command("info --device sim --gpus 3 --flit-bytes 16"), 0);
+    assert_out("320 entries and 16.0 KiB of kept answers at a port\n");
 }
 
 /// A device without all primitives says which systems it cannot run, and for want of what.
@@ -49,6 +54,8 @@ static void test_info_lacks(void **state)
     setenv("MOESWITCH_MODEL", "build/model/n2f8-published/libmwsim.so", 1);
     assert_int_equal(run_command("info --gpus 2 --flit-bytes 8"), 0);
     unsetenv("MOESWITCH_MODEL");
+    assert_null(strstr(out_text, "\nloads "));
+    assert_null(strstr(out_text, "\nsums "));
     assert_out(
         "MoE systems      unicast, overlap, nvls, moe-hub, flashdmoe, dysharp-basic, dysharp\n"
         "lacks for        moeswitch: target_list_cache\n"
