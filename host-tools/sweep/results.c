@@ -163,6 +163,11 @@ static int fill_cells(const struct mw_grid *g, size_t point, const cJSON *root, 
     double all = hits + number_at(root, "systems.0.allocator.misses");
     if (!status && all > 0)
         status = set_number(row, mw_column_find(g, "hit_rate"), hits / all, err);
+    if (!status && look_up(root, "systems.0.pass_cycles"))
+        status = set_number(row, mw_column_find(g, "handle_saved_cycles"),
+                            number_at(root, "systems.0.pass_cycles.counted_again") -
+                                number_at(root, "systems.0.pass_cycles.backward"),
+                            err);
     char id[MW_POINT_ID];
     mw_grid_id(g, point, id);
     return status ? status : set_cell(row, mw_column_find(g, "result"), id, err);

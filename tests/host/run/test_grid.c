@@ -464,6 +464,30 @@ static void tables_what_came_out(void **state)
     assert_string_equal(cell(1, "speedup"), "");
 }
 
+/// Cycles of the passes, and of what the handle saves, which may be less than nothing.
+static void tables_passes(void **state)
+{
+    (void)state;
+    begin_table();
+    write_result(0, "unicast", 3000,
+                 ", \"pass_cycles\": {\"forward\": 40, \"backward\": 70, \"counted_again\": 75}");
+    write_result(1, "unicast", 2000,
+                 ", \"pass_cycles\": {\"forward\": 40, \"backward\": 70, \"counted_again\": 67}");
+    write_result(2, "dysharp", 1500, "");
+    assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
+    static const struct {
+        const char *column, *value[3];
+    } expected[] = {{"forward_cycles", {"40", "40", ""}},
+                    {"backward_cycles", {"70", "70", ""}},
+                    {"counted_again_cycles", {"75", "67", ""}},
+                    {"handle_saved_cycles", {"5", "-3", ""}}};
+    for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++)
+        for (unsigned line = 0; line < 3; line++)
+            assert_string_equal(cell(line + 1, expected[i].column), expected[i].value[line]);
+    assert_non_null(strstr(csv(), ",hit_rate,forward_cycles,backward_cycles,counted_again_cycles,"
+                                  "handle_saved_cycles,wrong,"));
+}
+
 /// Wrong bits, wrong counters, wrong bounds: whoever ran it, the sweep tells.
 static void tells_wrong_results(void **state)
 {
@@ -638,6 +662,7 @@ int main(void)
         cmocka_unit_test(refuses_contradictions),
         cmocka_unit_test(refuses_bad_words),
         cmocka_unit_test_teardown(tables_what_came_out, clean_table),
+        cmocka_unit_test_teardown(tables_passes, clean_table),
         cmocka_unit_test_teardown(tells_wrong_results, clean_table),
         cmocka_unit_test_teardown(tells_what_is_no_result, clean_table),
         cmocka_unit_test_teardown(tables_what_is_missing, clean_table),
