@@ -1000,6 +1000,9 @@ MW_API int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned s
 
 /// Describe the state of every stream, unit, queue and link as text of several lines. The caller
 /// frees it. NULL: no memory.
+/// While one layer runs, a stream that waits has its instruction there, from GPU memory: what it
+/// works on, or an event counter with its threshold. ROWS, ROWS_DONE and TOKENS have their values;
+/// no register shows the others. On a simulated device the call advances the layer by some cycles.
 MW_API char *mw_state_report(struct mw_device *device);
 
 /// Counters of a port since go: cycles, flits, bytes or events.

@@ -3,6 +3,7 @@
 // Counters of a layer, and the report of a device that stands still.
 #include "core/registers.h"
 #include "core/state.h"
+#include "observe/stream_report.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -263,22 +264,7 @@ static void print_busy(FILE *out, uint32_t idle, const char *const *names, unsig
             fprintf(out, " %s", names[i]);
 }
 
-static void report_streams(FILE *out, struct mw_device *d, unsigned gpu)
-{
-    for (unsigned i = 0; i < MW_STREAMS; i++) {
-        uint32_t word;
-        if (mwi_read(d, MWI_NODE(gpu, status.stream0) + 4 * i, &word))
-            continue;
-        fprintf(out, "GPU %u stream %u: instruction %u %s%s\n", gpu, i,
-                MWI_GET(MW_NODE__STATUS__STREAM0__INDEX, word),
-                mw_op_name(MWI_GET(MW_NODE__STATUS__STREAM0__OP, word)),
-                word & MW_NODE__STATUS__STREAM0__ENDED_bm     ? ", ended"
-                : word & MW_NODE__STATUS__STREAM0__WAITING_bm ? ", waiting"
-                                                              : "");
-    }
-}
-
-static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu)
+static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu, bool memory)
 {
     static const char *const units[] = {"control", "send", "expert", "combine"};
     static const char *const hub[] = {"rx", "rx_store", "reduction", "control",
@@ -299,17 +285,21 @@ static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu)
     if (c.errors)
         fprintf(out, "GPU %u: %u errors, the first: %s\n", gpu, c.errors,
                 mw_hw_strerror(c.first_error));
-    report_streams(out, d, gpu);
+    const struct mwi_reached reached = {.rows = c.rows_received,
+                                        .tokens = c.tokens_done,
+                                        .tiles = c.expert_tiles,
+                                        .rows_done = state & MW_NODE__STATUS__STATE__ROWS_DONE_bm};
+    mwi_report_streams(out, d, gpu, memory, &reached);
 }
 
-static void report_fabric(FILE *out, struct mw_device *d)
+/// Whether the device answers; `down` gets the ports that are down.
+static bool report_fabric(FILE *out, struct mw_device *d, struct mw_gpu_set *down)
 {
     uint32_t state = 0, cycles = 0, error = 0;
-    struct mw_gpu_set down = {{0}};
     if (mwi_read(d, MWI_FABRIC(state), &state) || mwi_read(d, MWI_FABRIC(cycles), &cycles) ||
-        mwi_read(d, MWI_FABRIC(error), &error) || mwi_set_read(d, MWI_FABRIC(down), &down)) {
+        mwi_read(d, MWI_FABRIC(error), &error) || mwi_set_read(d, MWI_FABRIC(down), down)) {
         fprintf(out, "device: %s\n", mw_message());
-        return;
+        return false;
     }
     fprintf(out, "device: %u cycles since go; switch %s, links %s\n", cycles,
             state & MW_FABRIC__STATE__SWITCH_IDLE_bm ? "idle" : "busy",
@@ -319,8 +309,9 @@ static void report_fabric(FILE *out, struct mw_device *d)
                 MWI_GET(MW_FABRIC__ERROR__COUNT, error), MWI_GET(MW_FABRIC__ERROR__PORT, error),
                 mw_hw_strerror(MWI_GET(MW_FABRIC__ERROR__FIRST, error)));
     for (unsigned p = 0; p < d->info.gpus; p++)
-        if (mwi_set_has(&down, p))
+        if (mwi_set_has(down, p))
             fprintf(out, "port %u is down\n", p);
+    return true;
 }
 
 static void report_port(FILE *out, struct mw_device *d, unsigned port)
@@ -337,6 +328,12 @@ static void report_port(FILE *out, struct mw_device *d, unsigned port)
                 port, c.discarded, c.dropped);
 }
 
+/// Whether it is known where the instructions are that the device executes: one layer runs.
+static bool shows_instructions(const struct mw_device *d)
+{
+    return d->state.now == MW_STATE_RUNNING && d->state.fed.count <= 1;
+}
+
 char *mw_state_report(struct mw_device *device)
 {
     char *text = NULL;
@@ -350,12 +347,14 @@ char *mw_state_report(struct mw_device *device)
     if (device->state.now == MW_STATE_UNKNOWN)
         fprintf(out, "device: what it does is not known: %s\n", device->state.why);
     const bool open = !mwi_check_open(device, "device");
+    struct mw_gpu_set down = {{0}};
+    bool memory = false;
     if (open)
-        report_fabric(out, device);
+        memory = report_fabric(out, device, &down) && shows_instructions(device);
     else
         fprintf(out, "%s\n", mw_message());
     for (unsigned g = 0; g < device->info.gpus && open; g++) {
-        report_gpu(out, device, g);
+        report_gpu(out, device, g, memory && !mwi_set_has(&down, g));
         report_port(out, device, g);
     }
     mwi_unlock(device, 0);
