@@ -5,6 +5,60 @@
 
 #include <inttypes.h>
 
+const char *mw_op_name(unsigned op)
+{
+    switch (op) {
+    case MW_I_END:
+        return "end";
+    case MW_I_WAIT:
+        return "wait";
+    case MW_I_DELAY:
+        return "delay";
+    case MW_I_COUNT:
+        return "count";
+    case MW_I_PREFIX:
+        return "prefix";
+    case MW_I_SIGNAL:
+        return "signal";
+    case MW_I_FLAG:
+        return "flag";
+    case MW_I_FENCE:
+        return "fence";
+    case MW_I_ORDER:
+        return "order";
+    case MW_I_DYMULTIMEM_ST:
+        return "dymultimem.st";
+    case MW_I_ST:
+        return "st";
+    case MW_I_ST_ROWSP:
+        return "st.rowsp";
+    case MW_I_ST_LINEAR:
+        return "st.linear";
+    case MW_I_MULTIMEM_RED:
+        return "multimem.red";
+    case MW_I_MULTIMEM_ST:
+        return "multimem.st";
+    case MW_I_SYNC:
+        return "sync";
+    case MW_I_LD_CAIS:
+        return "ld.cais";
+    case MW_I_EXPERT:
+        return "expert";
+    case MW_I_EXPERT_ROWS:
+        return "expert.rows";
+    case MW_I_DYMULTIMEM_LD_REDUCE:
+        return "dymultimem.ld_reduce";
+    case MW_I_MULTIMEM_LD_REDUCE:
+        return "multimem.ld_reduce";
+    case MW_I_SUM_ST:
+        return "sum.st";
+    case MW_I_SUM:
+        return "sum";
+    default:
+        return "?";
+    }
+}
+
 static const char *event_name(unsigned event)
 {
     static const char *const names[MW_EVENTS] = {
