@@ -35,7 +35,7 @@ static bool find(struct mw_device *d, unsigned gpu, unsigned stream, uint32_t wo
                    op = MWI_GET(MW_NODE__STATUS__STREAM0__OP, word), first = index ? index - 1 : 0;
     const uint64_t base =
         (uint64_t)moved_register(d, offsetof(mw_node_t, stream_base0) + 4 * stream) * MW_BASE_UNIT;
-    struct mw_instr instr[2];
+    struct mw_instr instr[2] = {{0}};
     const struct mw_transfer t = {.gpu = gpu,
                                   .address = base + (uint64_t)first * sizeof *instr,
                                   .data = instr,
