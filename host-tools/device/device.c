@@ -91,9 +91,9 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .sum_entries = MW_BUILT_SUMS,
         .stream_instrs = MW_STREAM_INSTRS,
         .kept_bytes = options->flit_bytes == 16 ? MW_BUILT_MERGE_KEEP : 0,
-        .open_loads = MW_BUILT_LOADS,
+        .open_loads = far ? MW_FAR_OPEN_LOADS : MW_BUILT_LOADS,
         .load_parts = options->gpus > 32 ? 4 * MW_BUILT_FAR_TOKENS : 4 * MW_BUILT_TOKENS,
-        .open_syncs = MW_BUILT_SYNCS,
+        .open_syncs = far ? MW_FAR_OPEN_SYNCS : MW_BUILT_SYNCS,
         .token_order = true,
         .link_rate = true,
         .delay = true,
@@ -130,6 +130,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .max_latency = 8,
         .link_latency = 1,
         .cache_entries = 64,
+        .stream_instrs = MW_STREAM_INSTRS_LEAST,
         .red_types = 1u << MW_DTYPE_BF16,
     };
 }

@@ -259,8 +259,11 @@ static void built_is_what_was_said(void **state)
     static const struct {
         unsigned gpus, flit_bytes;
         bool small;
-    } kinds[] = {{2, 8, false}, {8, 16, false}, {4, 8, true}};
-    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        unsigned link_latency;
+    } kinds[] = {{2, 8, false, 1}, {8, 16, false, 1}, {4, 8, true, 1}, {2, 8, false, 2047}};
+    // that with long links is built for long tests alone
+    const unsigned count = sizeof kinds / sizeof *kinds - (getenv("MW_LONG") ? 0 : 1);
+    for (unsigned i = 0; i < count; i++) {
         struct mw_open_options o;
         struct mw_device *device;
         struct mw_device_info said, built;
@@ -268,6 +271,7 @@ static void built_is_what_was_said(void **state)
         o.gpus = kinds[i].gpus;
         o.flit_bytes = kinds[i].flit_bytes;
         o.small = kinds[i].small;
+        o.link_latency = kinds[i].link_latency;
         if (mw_open(&o, &device))
             fail_msg("%s", mw_message());
         memset(&said, 0, sizeof said);
@@ -287,7 +291,7 @@ static void built_is_what_was_said(void **state)
         SAME(merge_loads), SAME(row_types), SAME(multimem_red), SAME(gate_gradients);
         SAME(cached_handle), SAME(merge_entries), SAME(kept_bytes), SAME(load_parts);
         SAME(open_loads), SAME(open_syncs), SAME(merge_reds);
-        SAME(sum_entries);
+        SAME(sum_entries), SAME(stream_instrs), SAME(red_types);
 #undef SAME
     }
 }
