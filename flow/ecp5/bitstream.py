@@ -38,6 +38,7 @@ import check
 import clocks
 import control_sets
 import crossings
+import delays
 import floorplan
 import flow
 import nextpnr_run
@@ -199,7 +200,7 @@ def once(b, out, name, source, sources, made, args, what):
     return took
 
 
-def place_control_sets(b, out, seed, args):
+def place_control_sets(b, out, seed, args, mhz):
     """OUT/placed-SEED.json from a placement without resets and enables, unless it is there. Returns what it took."""
     part, placed, packed, relaxed, rough = b["part"], *(out / f"{n}.json" for n in (
         f"placed-{seed}", f"packed-{seed}", "relaxed", f"rough-{seed}"))
@@ -212,12 +213,13 @@ def place_control_sets(b, out, seed, args):
          ["--pack-only", "--write", str(packed), *args], f"seed {seed}")
     took = once(b, out, f"rough-{seed}", relaxed.name, [relaxed, pins], [rough],
                 ["--no-route", *PLACER, "--write", str(rough), *args], f"seed {seed}")
-    made = [packed, rough, b["legalize"], pathlib.Path(control_sets.__file__)]
+    made = [packed, rough, b["legalize"], *(pathlib.Path(m.__file__) for m in (control_sets, delays))]
     if placed.exists() and all(placed.stat().st_mtime > s.stat().st_mtime for s in made):
         return took
     problem, result = out / f"problem-{seed}.txt", out / f"result-{seed}.txt"
     design, placement = json.loads(packed.read_text()), json.loads(rough.read_text())
-    problem.write_text(control_sets.problem(design, placement, boards.DEVICES[part["device"]]))
+    limits = delays.Limits(b, mhz, functools.partial(timing.domain_of, b))
+    problem.write_text(control_sets.problem(design, placement, boards.DEVICES[part["device"]], limits))
     r = subprocess.run([b["legalize"], problem, result, str(MOVES), str(seed)], capture_output=True, text=True)
     if r.returncode == 1:
         stop("does not fit: a cell has no legal place: fewer primitives, or smaller settings")
@@ -230,14 +232,16 @@ def place_control_sets(b, out, seed, args):
     whole = placed.with_suffix(".new")
     whole.write_text(json.dumps(design))
     whole.replace(placed)
-    print(f"bitstream: {b['id']}: seed {seed}: wires before, legal, after (tiles): {r.stdout.strip()}", flush=True)
+    rough_wires, legal_wires, wires, legal_path, path = r.stdout.split()
+    print(f"bitstream: {b['id']}: seed {seed}: wires {rough_wires} tiles as nextpnr placed them, {legal_wires} legal, "
+          f"{wires} refined; longest path {legal_path} % of what it may take, {path} % refined, by estimate", flush=True)
     return took
 
 
-def place(b, out, seed, args):
+def place(b, out, seed, args, mhz):
     """OUT/placed-SEED.json, unless it is there. Returns what it took."""
     if b["legalize"]:
-        return place_control_sets(b, out, seed, args)
+        return place_control_sets(b, out, seed, args, mhz)
     placed = out / f"placed-{seed}.json"
     took = once(b, out, f"placed-{seed}", b["netlist"], [out / b["netlist"], b["folder"] / "pins.lpf"], [placed],
                    ["--no-route", *b["placer"], "--write", str(placed), *args], f"seed {seed}")
@@ -250,7 +254,7 @@ def route(b, a, out, mhz):
     tried, clock = [], "node" if "node" in mhz else "fabric"
     for seed in a.seed or SEEDS:
         args = ["--seed", str(seed), "--freq", str(timing.pads_mhz(b, mhz))]
-        took = [place(b, out, seed, args)]
+        took = [place(b, out, seed, args, mhz)]
         config, design, found = made = [out / f"seed-{seed}.{end}" for end in ("config", "json", "report.json")]
         took.append(once(b, out, f"seed-{seed}", f"placed-{seed}.json", [out / f"placed-{seed}.json"], made,
                         ["--no-pack", "--no-place", "--textcfg", str(config), "--write", str(design), "--report",

@@ -5,17 +5,21 @@ nextpnr requires one clock and one reset per tile of eight flip-flops, and one e
 for a legal place for one cell after the other. At 75 % of the flip-flops and hundreds of resets they find none, or only
 far away. So the placer gets a copy of the netlist without resets and enables, in which the node and the fabric have one
 clock (relax). The program of the folder legalize then moves the flip-flops of the real netlist to tiles of their own
-control set, and shortens the wires. Names of cells agree between both netlists, except in carry chains (chain_names).
+control set, and shortens the wires, those of long paths most (delays.py). Names of cells agree between both netlists,
+except in carry chains (chain_names).
 
-PROBLEM, what legalize reads: three numbers (tiles, cells, nets); per tile x and y; per cell its kind, x, y, logic
-cell in the tile, clock with reset, enable, partner or -1; per net its number of cells, and the cells. A partner is the
-other one of a LUT and the flip-flop that it feeds. RESULT: per cell that may move its number, x, y, logic cell in the
-tile, and 1 if its LUT no longer feeds it directly.
+PROBLEM, what legalize reads: four numbers (tiles, cells, nets, pins of all nets); per tile x and y; per cell its kind,
+x, y, logic cell in the tile, clock with reset, enable, partner or -1, ps to its outputs, and ps that a path to it may
+take; per net whether it is within a carry chain, its number of pins, and the pins, its driver first: twice the number
+of the cell, and 1 more where paths end. A partner is the other one of a LUT and the flip-flop that it feeds. RESULT:
+per cell that may move its number, x, y, logic cell in the tile, and 1 if its LUT no longer feeds it directly.
 """
 import collections
 import importlib.resources
 import json
 import re
+
+import delays
 
 LUT, FLIP_FLOP, ELSEWHERE, FIXED_LUT, FIXED_FLIP_FLOP = range(5)
 LOGIC_CELL = re.compile(r"X(\d+)/Y(\d+)/SLICE([A-D])\.(K|FF)([01])$")
@@ -106,14 +110,43 @@ def tiles(device):
     return [(int(m[2]), int(m[1])) for m in map(TILE.match, json.loads(grid.read_text())) if m]
 
 
-def problem(packed, placed, device):
-    """PROBLEM's text: the real netlist as nextpnr has packed it, and the placement of the relaxed one."""
+def net_names(design):
+    """{net: its names}."""
+    found = collections.defaultdict(list)
+    for name, n in module(design)["netnames"].items():
+        for bit in n["bits"]:
+            found[bit].append(name)
+    return found
+
+
+def nets_of(cells, number, clocks):
+    """[(whether it is within a carry chain, its pins)] of the nets that are routed as any other."""
+    sinks, driver, carry = collections.defaultdict(set), {}, set()
+    for name, c in cells.items():
+        for port, bits in c["connections"].items():
+            if not (bits and isinstance(bits[0], int)) or bits[0] in clocks:
+                continue
+            if c["port_directions"][port] == "output":
+                driver[bits[0]] = 2 * number[name] + 1
+                if port == "FCO":
+                    carry.add(bits[0])
+            else:
+                sinks[bits[0]].add(2 * number[name] + delays.ends(c, port))
+    return [(n in carry, [driver[n], *sorted(pins)]) for n, pins in sinks.items() if n in driver]
+
+
+def problem(packed, placed, device, limits):
+    """PROBLEM's text: the real netlist as nextpnr has packed it, the placement of the relaxed one, and what paths may
+    take."""
     cells = module(packed)["cells"]
     bels, driver = places(cells, module(placed)["cells"]), drivers(cells)
     number = {name: i for i, name in enumerate(cells)}
     feeds = {driver[net(c, "DI")]: n for n, c in cells.items() if is_fed(c)}
+    names = net_names(packed)
+    clocks = {n: names[n] for n in (net(c, "CLKO") for c in cells.values() if c["type"] == "DCCA")}
+    cycles = limits.clocks(clocks)
     sets = collections.defaultdict(dict)
-    lines, nets, clocks = [], collections.defaultdict(set), set()
+    lines = []
     for name, c in cells.items():
         kind, place, clocking, enable, partner, bel = ELSEWHERE, 0, 0, 0, -1, bels[name]
         if c["type"] == "TRELLIS_COMB":
@@ -129,19 +162,15 @@ def problem(packed, placed, device):
                     partner = number[lut]
                 else:
                     kind, bel = FIXED_FLIP_FLOP, bels[lut]
-        elif c["type"] == "DCCA":
-            clocks.add(net(c, "CLKO"))
         x, y = SITE.match(bel).groups()
         if m := LOGIC_CELL.match(bel):
             place = "ABCD".index(m[3]) * 2 + int(m[5])
-        lines.append(f"{kind} {x} {y} {place} {clocking} {enable} {partner}")
-        for bits in c["connections"].values():
-            if bits and isinstance(bits[0], int):
-                nets[bits[0]].add(number[name])
-    routed = [sorted(pins) for n, pins in nets.items() if n not in clocks and len(pins) > 1]
-    where = tiles(device)
-    return "\n".join([f"{len(where)} {len(lines)} {len(routed)}", *(f"{x} {y}" for x, y in where), *lines,
-                      *(f"{len(pins)} {' '.join(map(str, pins))}" for pins in routed)]) + "\n"
+        delay, required = limits.of_cell(c, cycles)
+        lines.append(f"{kind} {x} {y} {place} {clocking} {enable} {partner} {delay} {required}")
+    nets, where = nets_of(cells, number, clocks), tiles(device)
+    return "\n".join([f"{len(where)} {len(lines)} {len(nets)} {sum(len(pins) for _, pins in nets)}",
+                      *(f"{x} {y}" for x, y in where), *lines,
+                      *(f"{carry:d} {len(pins)} {' '.join(map(str, pins))}" for carry, pins in nets)]) + "\n"
 
 
 def apply(packed, placed, result):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """flow/ecp5/control_sets.py and flow/ecp5/legalize: placements of random netlists, in which many flip-flops of other
-clocks, resets and enables lie in one tile, become legal, and shorter. The check finds each broken rule. Bad input and a
-cell without a place end with one line and their status.
+clocks, resets and enables lie in one tile, become legal, and shorter; so does the longest path. What is known of a path
+is what its cells and wires add up to. The check finds each broken rule. Bad input and a cell without a place end with
+one line and their status.
 
 usage: legalize.py LEGALIZE
 """
@@ -15,9 +16,12 @@ import tempfile
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[2] / "flow/ecp5"))
 import control_sets  # noqa: E402
+import delays  # noqa: E402
 
 DEVICE = "LFE5U-85F"
 COLUMNS, ROWS = range(10, 16), range(24, 30)
+CLOCKS = {9201: "node", 9202: "usb"}
+LIMITS = delays.Limits({"part": {"speed": 8}}, {"node": 400, "usb": 50}, lambda name: name.partition("_")[2])
 
 
 def packed(rng, luts, lone):
@@ -36,7 +40,7 @@ def packed(rng, luts, lone):
 
     def flip_flop(name, fed, d, q, at):
         reset, enable = rng.choice([None, None, *range(9001, 9009)]), rng.choice([None, None, *range(9101, 9109)])
-        inputs = {"DI" if fed else "M": d, "CLK": rng.choice([9201, 9202])}
+        inputs = {"DI" if fed else "M": d, "CLK": rng.choice(list(CLOCKS))}
         inputs |= ({"LSR": reset} if reset else {}) | ({"CE": enable} if enable else {})
         cell(name, "TRELLIS_FF", {"SD": "1 " if fed else "0 ", "CLKMUX": "CLK", "LSRMUX": "LSR", "GSR": "DISABLED",
                                   "CEMUX": "CE" if enable else "1 "}, inputs, {"Q": q}, at)
@@ -55,17 +59,21 @@ def packed(rng, luts, lone):
             flip_flop(f"ff{i}", True, 1001 + i, 1 + i, at)
     for i in range(lone):
         flip_flop(f"lone{i}", False, 1 + rng.randrange(luts), 2001 + i, slots["FF"].pop())
-    return {"modules": {"top": {"attributes": {}, "cells": cells}}}
+    for bit, clock in CLOCKS.items():
+        cells[clock] = {"type": "DCCA", "parameters": {}, "attributes": {"NEXTPNR_BEL": f"X0/Y{bit - 9200}/DCCA"},
+                        "port_directions": {"CLKO": "output"}, "connections": {"CLKO": [bit]}}
+    return {"modules": {"top": {"attributes": {}, "cells": cells,
+                                "netnames": {f"clk_{d}": {"bits": [bit]} for bit, d in CLOCKS.items()}}}}
 
 
 def legal(legalize, folder, design, moves):
-    """The design, placed legally, and the lengths that the program prints."""
+    """The design, placed legally, and the figures that the program prints."""
     real, rough = copy.deepcopy(design), copy.deepcopy(design)
     cells = rough["modules"]["top"]["cells"]
     cells["$nextpnr_CCU2C_8"] = cells.pop("$nextpnr_CCU2C_9")  # the other packing counts otherwise
     for c in real["modules"]["top"]["cells"].values():
         del c["attributes"]["NEXTPNR_BEL"]
-    (folder / "problem").write_text(control_sets.problem(real, rough, DEVICE))
+    (folder / "problem").write_text(control_sets.problem(real, rough, DEVICE, LIMITS))
     r = subprocess.run([legalize, folder / "problem", folder / "result", str(moves), "1"], capture_output=True,
                        text=True)
     assert r.returncode == 0, r
@@ -96,8 +104,10 @@ def faults(design):
 
     def enable(cells):
         at = {c["attributes"]["NEXTPNR_BEL"]: c for c in cells.values()}
-        one = next(b for b in at if b.endswith("FF0") and f"{b[:-1]}1" in at)
-        at[one]["connections"]["CE"] = [9999]
+        one = next(b for b in at if b.endswith("FF0") and f"{b[:-1]}1" not in at)
+        cells["beside"] = copy.deepcopy(at[one]) | {"attributes": {"NEXTPNR_BEL": f"{one[:-1]}1"}}
+        cells["beside"]["parameters"]["SD"] = "0 "
+        cells["beside"]["connections"]["CE"] = [9999]
 
     def apart(cells):
         cells["lut1"]["attributes"]["NEXTPNR_BEL"] = "X100/Y50/SLICEA.K0"
@@ -119,34 +129,83 @@ def ends(legalize, folder, text, status, reason, moves="1"):
 
 
 def refusals(legalize, folder):
-    """One tile; cells have kind, x, y, logic cell, clock with reset, enable, partner."""
-    one = "1 {} 0\n5 5\n"
-    ends(legalize, folder, one.format(9) + "0 5 5 0 0 0 -1\n" * 9, 1, "LUT 8 has no legal place")
-    ends(legalize, folder, one.format(2) + "1 5 5 0 0 0 -1\n1 5 5 0 1 0 -1\n", 1, "flip-flop 1 has no legal place")
+    """One tile; cells have kind, x, y, logic cell, clock with reset, enable, partner, ps to the outputs, ps to it."""
+    one = "1 {} 0 0\n5 5\n"
+    ends(legalize, folder, one.format(9) + "0 5 5 0 0 0 -1 0 1\n" * 9, 1, "LUT 8 has no legal place")
+    ends(legalize, folder, one.format(2) + "1 5 5 0 0 0 -1 0 1\n1 5 5 0 1 0 -1 0 1\n", 1,
+         "flip-flop 1 has no legal place")
     for text, reason in (
-            ("", "number 1 is missing"), (one.format(1), "number 6 is missing"),
-            (one.format(1) + "5 5 5 0 0 0 -1\n", "number 6 is out of range"),
-            (one.format(1) + "0 128 5 0 0 0 -1\n", "number 7 is out of range"),
-            (one.format(1) + "0 5 5 8 0 0 -1\n", "number 9 is out of range"),
-            (one.format(1) + "0 5 5 0 1 0 -1\n", "number 10 is out of range"),
-            ("2 0 0\n5 5\n5 5\n", "tile 1 is there twice"),
-            (one.format(2) + "0 5 5 0 0 0 1\n1 5 5 0 0 0 -1\n", "cell 0 is not the partner of its partner"),
-            (one.format(1) + "3 6 5 0 0 0 -1\n", "cell 0 is fixed where there is no logic tile"),
-            (one.format(2) + "3 5 5 0 0 0 -1\n" * 2, "cell 1 is fixed at the place of another"),
-            ("1 1 1\n5 5\n0 5 5 0 0 0 -1\n1 1\n", "number 14 is out of range")):
+            ("", "number 1 is missing"), (one.format(1), "number 7 is missing"),
+            (one.format(1) + "5 5 5 0 0 0 -1 0 1\n", "number 7 is out of range"),
+            (one.format(1) + "0 128 5 0 0 0 -1 0 1\n", "number 8 is out of range"),
+            (one.format(1) + "0 5 5 8 0 0 -1 0 1\n", "number 10 is out of range"),
+            (one.format(1) + "0 5 5 0 1 0 -1 0 1\n", "number 11 is out of range"),
+            (one.format(1) + "0 5 5 0 0 0 -1 -1 1\n", "number 14 is out of range"),
+            (one.format(1) + "0 5 5 0 0 0 -1 0 0\n", "number 15 is out of range"),
+            ("2 0 0 0\n5 5\n5 5\n", "tile 1 is there twice"),
+            (one.format(2) + "0 5 5 0 0 0 1 0 1\n1 5 5 0 0 0 -1 0 1\n", "cell 0 is not the partner of its partner"),
+            (one.format(1) + "3 6 5 0 0 0 -1 0 1\n", "cell 0 is fixed where there is no logic tile"),
+            (one.format(2) + "3 5 5 0 0 0 -1 0 1\n" * 2, "cell 1 is fixed at the place of another"),
+            ("1 1 1 1\n5 5\n0 5 5 0 0 0 -1 0 1\n2 1 0\n", "number 16 is out of range"),
+            ("1 1 1 1\n5 5\n0 5 5 0 0 0 -1 0 1\n0 2 0 0\n", "number 17 is out of range"),
+            ("1 1 1 1\n5 5\n0 5 5 0 0 0 -1 0 1\n0 1 2\n", "number 18 is out of range"),
+            ("1 1 1 2\n5 5\n0 5 5 0 0 0 -1 0 1\n0 1 0\n", "1 pins are missing")):
         ends(legalize, folder, text, 2, reason)
     ends(legalize, folder, one.format(0), 2, "MOVES: not a number", "many")
+
+
+def share(legalize, folder, middle, nets):
+    """Percent that a path takes of a nanosecond, from a flip-flop to the MIDDLE cells 20 tiles away and back."""
+    cells = ["1 5 5 0 0 0 -1 309 1000", *middle, "1 5 5 1 0 0 -1 309 1000"]
+    (folder / "problem").write_text("\n".join([f"2 {len(cells)} {len(nets)} {2 * len(nets)}", "5 5", "25 5", *cells,
+                                               *(f"{carry} 2 {2 * a + 1} {2 * b + end}" for a, b, carry, end in nets)]))
+    r = subprocess.run([legalize, folder / "problem", folder / "result", "0", "1"], capture_output=True, text=True)
+    assert r.returncode == 0, r
+    before, after = r.stdout.split()[3:]
+    assert before == after, r
+    return int(before)
+
+
+def paths(legalize, folder):
+    """Each wire of 20 tiles takes 54 ps * (3 + 20 + 5), one within a tile 54 ps * 3 and within a chain nothing; a LUT
+    takes 141 ps, a chain 278 ps at its begin and at its end, 43 ps at each cell between."""
+    far, lut, chain = 54 * 28, "0 25 5 0 0 0 -1 141 1000", [f"3 25 5 {i} 0 0 -1 278 1000" for i in range(3)]
+    assert share(legalize, folder, [lut], [(0, 1, 0, 0), (1, 2, 0, 1)]) == round((309 + 2 * far + 141) / 10)
+    assert share(legalize, folder, [lut], [(0, 1, 0, 1), (1, 2, 0, 1)]) == round((309 + far) / 10)
+    assert (share(legalize, folder, chain, [(0, 1, 0, 0), (1, 2, 1, 0), (2, 3, 1, 0), (3, 4, 0, 1)])
+            == round((309 + 2 * far + 278 + 43 + 278) / 10))
+    loop = [(0, 1, 0, 0), (1, 2, 0, 0), (2, 1, 0, 0), (2, 3, 0, 1)]  # not measured, and no end of the program
+    assert share(legalize, folder, [lut, lut.replace("5 0 0", "5 1 0")], loop) < 100
+
+
+def lies_at(legalize, folder, required):
+    """The column of a LUT that five flip-flops in column 5 and one in column 45 feed, for one in column 25: all short
+    wires are where the five are, the short paths are where the last one is."""
+    tiles = [f"{x} {y}" for y in range(3, 8) for x in range(3, 48)]
+    cells = [f"4 {x} 5 {i} 0 0 -1 309 {required}" for i, x in enumerate((*5 * [5], 45, 25))] + ["0 9 5 7 0 0 -1 141 1"]
+    nets = [f"0 2 {2 * i + 1} 14" for i in range(6)] + ["0 2 15 13"]
+    (folder / "problem").write_text("\n".join([f"{len(tiles)} 8 7 14", *tiles, *cells, *nets]))
+    subprocess.run([legalize, folder / "problem", folder / "result", "200000", "1"], check=True, capture_output=True)
+    return next(int(line.split()[1]) for line in (folder / "result").read_text().splitlines() if line[0] == "7")
+
+
+def weights(legalize, folder):
+    assert lies_at(legalize, folder, 100_000) == 5
+    assert lies_at(legalize, folder, 3000) == 25
 
 
 def main():
     rng = random.Random(45)
     with tempfile.TemporaryDirectory() as folder:
         for luts, lone in ((20, 5), (120, 60), (200, 120), (230, 150)):
-            design, (rough, first, last) = legal(sys.argv[1], pathlib.Path(folder), packed(rng, luts, lone), 300_000)
-            assert last < first, (rough, first, last)
+            design, figures = legal(sys.argv[1], pathlib.Path(folder), packed(rng, luts, lone), 300_000)
+            rough, first, last, path_before, path = figures
+            assert last < first and (path < path_before or luts == 20), figures
             cells = design["modules"]["top"]["cells"]
             assert cells["of_sum"]["attributes"]["NEXTPNR_BEL"] == "X10/Y24/SLICEA.FF1"
             assert cells["$nextpnr_CCU2C_9"]["attributes"]["NEXTPNR_BEL"] == "X10/Y24/SLICEB.K0"
+        paths(sys.argv[1], pathlib.Path(folder))
+        weights(sys.argv[1], pathlib.Path(folder))
         faults(design)
         refusals(sys.argv[1], pathlib.Path(folder))
 

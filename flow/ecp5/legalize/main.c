@@ -14,10 +14,13 @@
 // logic cell. If it is not legal there, it leaves the LUT that feeds it, and nextpnr routes the
 // wire between them.
 //
-// Refinement then anneals the sum of the half perimeters of all nets. It attempts MOVES moves of
-// one logic cell, flip-flop or LUT each. The result depends on PROBLEM, MOVES and SEED only.
+// Refinement then anneals the sum of the half perimeters of all nets, and again those wires of a
+// net that lie on paths that take long (paths.c). It attempts MOVES moves of one logic cell,
+// flip-flop or LUT each. The result depends on PROBLEM, MOVES and SEED only.
 //
-// Standard output: this sum before legalization, after it, and after refinement, in tiles.
+// Standard output: the sum before legalization, after it, and after refinement, in tiles; and by
+// estimate what the longest path takes after legalization and after refinement, in percent of what
+// it may.
 // Exit status 1: a cell has no legal place. 2: bad input, or a file cannot be read or written.
 // Either way a line on standard error says what is wrong.
 #include "placement.h"
@@ -47,8 +50,12 @@ int main(int argc, char **argv)
     double rough = measure(&p);
     legalize(&p, argv[1]);
     double legal = measure(&p);
-    refine(&p, moves, (uint64_t)seed);
-    printf("%.0f %.0f %.0f\n", rough, legal, measure(&p));
+    struct paths *t = find_paths(&p);
+    double before = weigh_paths(&p, t);
+    refine(&p, t, moves, (uint64_t)seed);
+    double refined = measure(&p), after = weigh_paths(&p, t);
+    printf("%.0f %.0f %.0f %.0f %.0f\n", rough, legal, refined, 100 * before, 100 * after);
+    free_paths(t);
     write_result(&p, argv[2]);
     free_placement(&p);
     return 0;

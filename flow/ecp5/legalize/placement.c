@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Noreturn void stop(int status, const char *path, const char *what, long number)
 {
@@ -43,11 +44,36 @@ struct box box_of(const struct placement *p, int net)
 double measure(struct placement *p)
 {
     double sum = 0;
-    for (int n = 0; n < p->net_count; n++) {
+    for (int n = 0; n < p->net_count + p->arc_count; n++) {
         p->box[n] = box_of(p, n);
-        sum += length_of(&p->box[n]);
+        sum += n < p->net_count ? length_of(&p->box[n]) : 0;
     }
     return sum;
+}
+
+void index_nets(struct placement *p)
+{
+    struct lists *of = &p->nets_of;
+    int count = p->net_count + p->arc_count;
+    memset(of->start, 0, ((size_t)p->cell_count + 2) * sizeof *of->start);
+    for (size_t k = 0; k < p->net.start[count]; k++)
+        of->start[p->net.item[k] + 2]++;
+    // start[i + 1] is where the next net of cell i goes, and in the end where the list ends
+    for (int i = 0; i < p->cell_count; i++)
+        of->start[i + 2] += of->start[i + 1];
+    for (int n = 0; n < count; n++)
+        for (size_t k = p->net.start[n]; k < p->net.start[n + 1]; k++)
+            of->item[of->start[p->net.item[k] + 1]++] = n;
+}
+
+void add_arc(struct placement *p, int from, int to, int weight)
+{
+    int n = p->net_count + p->arc_count++;
+    size_t at = p->net.start[n];
+    p->net.item[at] = from;
+    p->net.item[at + 1] = to;
+    p->net.start[n + 1] = at + 2;
+    p->weight[n] = weight;
 }
 
 int tile_at(const struct placement *p, int x, int y)

@@ -22,6 +22,7 @@ struct cell {
     int x, y, place;      // place: logic cell in the tile
     int clocking, enable; // control set of a flip-flop: clock and reset, enable
     int partner; // the LUT that feeds this flip-flop directly, or the flip-flop that this LUT feeds
+    int delay, required; // ps: to its outputs, from a clock or from its inputs; for paths to it
     int tile;
     bool loose; // a fixed flip-flop that had to leave the LUT that feeds it
 };
@@ -43,6 +44,8 @@ struct lists {
     int *item;
 };
 
+struct paths;
+
 // A distance between tiles.
 struct offset {
     int x, y;
@@ -50,12 +53,18 @@ struct offset {
 
 enum { OFFSETS = (2 * WIDTH + 1) * (2 * HEIGHT + 1) };
 
+// The nets of PROBLEM are 0 .. net_count - 1. Behind them are arcs: nets of a driver and one of its
+// pins, with which paths that take long weigh more.
 struct placement {
-    int cell_count, tile_count, net_count;
+    int cell_count, tile_count, net_count, arc_count;
     struct cell *cell;
     struct tile *tile;
-    struct lists net, nets_of; // the cells of a net, the nets of a cell
-    struct box *box;           // of a net
+    struct lists net, nets_of; // the cells of a net, its driver first; the nets of a cell
+    size_t pins;               // of all nets of PROBLEM
+    bool *ends;                // per pin: no path goes on from here to an output of the cell
+    bool *carry;               // per net: within a carry chain
+    struct box *box;           // of a net or an arc
+    int *weight;
     int tile_at[WIDTH][HEIGHT];
     struct offset around[OFFSETS]; // short ones first
 };
@@ -78,9 +87,23 @@ void free_placement(struct placement *p);
 /// Gives every LUT and flip-flop a legal place, or ends the program. PATH: PROBLEM, for messages.
 void legalize(struct placement *p, const char *path);
 
-/// Shortens the wires of a legal placement by annealing. Needs the boxes of all nets (measure).
-/// SEED: 0 to LONG_MAX.
-void refine(struct placement *p, long moves, uint64_t seed);
+/// Lists the nets and arcs of each cell.
+void index_nets(struct placement *p);
+
+/// Adds an arc. At most `pins` of them have room.
+void add_arc(struct placement *p, int from, int to, int weight);
+
+/// The order in which paths run through the nets. The caller frees it.
+struct paths *find_paths(const struct placement *p);
+void free_paths(struct paths *t);
+
+/// Replaces all arcs by those of the paths that take long as the cells lie now, and measures all
+/// boxes. Returns the share that the longest path takes of what it may.
+double weigh_paths(struct placement *p, struct paths *t);
+
+/// Shortens the wires of a legal placement by annealing, those of long paths first. SEED: 0 to
+/// LONG_MAX. T may be changed by it.
+void refine(struct placement *p, struct paths *t, long moves, uint64_t seed);
 
 /// Half the perimeter, in tiles.
 int length_of(const struct box *b);
@@ -88,7 +111,7 @@ int length_of(const struct box *b);
 /// The smallest box that holds all cells of a net.
 struct box box_of(const struct placement *p, int net);
 
-/// Sets the boxes of all nets. Returns the sum of their half perimeters, in tiles.
+/// Sets the boxes of all nets and arcs. Returns the sum of the nets' half perimeters, in tiles.
 double measure(struct placement *p);
 
 /// The tile at these coordinates, or NONE.

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 10000000 }; // cells, nets, or pins of a net
+enum { MOST = 10000000 };    // cells, nets, or pins of all nets
+enum { LONGEST = 10000000 }; // ps
 
 // PROBLEM, and how many numbers of it are read.
 struct reader {
@@ -67,41 +68,40 @@ static void read_cells(struct placement *p, struct reader *r)
         c->clocking = number(r, 0, p->cell_count - 1);
         c->enable = number(r, 0, p->cell_count - 1);
         c->partner = number(r, NONE, p->cell_count - 1);
+        c->delay = number(r, 0, LONGEST);
+        c->required = number(r, 1, LONGEST);
     }
     for (int i = 0; i < p->cell_count; i++)
         if (!is_paired(p, i))
             stop(BAD_INPUT, r->path, "cell %ld is not the partner of its partner", i);
 }
 
+// Nets, and room for an arc per pin.
 static void read_nets(struct placement *p, struct reader *r)
 {
     struct lists *net = &p->net, *of = &p->nets_of;
-    size_t count = 0, room = 1024;
-    net->start = allocate((size_t)p->net_count + 1, sizeof *net->start);
-    net->item = allocate(room, sizeof *net->item);
+    size_t most = (size_t)p->net_count + p->pins, at = 0;
+    net->start = allocate(most + 1, sizeof *net->start);
+    net->item = allocate(3 * p->pins, sizeof *net->item);
     of->start = allocate((size_t)p->cell_count + 2, sizeof *of->start);
+    of->item = allocate(3 * p->pins, sizeof *of->item);
+    p->ends = allocate(p->pins, sizeof *p->ends);
+    p->carry = allocate((size_t)p->net_count, sizeof *p->carry);
+    p->box = allocate(most, sizeof *p->box);
+    p->weight = allocate(most, sizeof *p->weight);
     for (int n = 0; n < p->net_count; n++) {
-        for (int pins = number(r, 1, MOST); pins > 0; pins--) {
-            if (count == room) {
-                int *more = allocate(room *= 2, sizeof *more);
-                memcpy(more, net->item, count * sizeof *more);
-                free(net->item);
-                net->item = more;
-            }
-            int i = number(r, 0, p->cell_count - 1);
-            net->item[count++] = i;
-            of->start[i + 2]++;
+        p->carry[n] = number(r, 0, 1);
+        p->weight[n] = 1;
+        for (int pins = number(r, 1, (int)(p->pins - at)); pins > 0; pins--) {
+            int pin = number(r, 0, 2 * p->cell_count - 1);
+            net->item[at] = pin / 2;
+            p->ends[at++] = pin % 2;
         }
-        net->start[n + 1] = count;
+        net->start[n + 1] = at;
     }
-    // start[i + 1] is where the next net of cell i goes, and in the end where the list ends
-    for (int i = 0; i < p->cell_count; i++)
-        of->start[i + 2] += of->start[i + 1];
-    of->item = allocate(count, sizeof *of->item);
-    for (int n = 0; n < p->net_count; n++)
-        for (size_t k = net->start[n]; k < net->start[n + 1]; k++)
-            of->item[of->start[net->item[k] + 1]++] = n;
-    p->box = allocate((size_t)p->net_count, sizeof *p->box);
+    if (at != p->pins)
+        stop(BAD_INPUT, r->path, "%ld pins are missing", (long)(p->pins - at));
+    index_nets(p);
 }
 
 static int by_distance(const void *left, const void *right)
@@ -119,6 +119,7 @@ void read_problem(struct placement *p, const char *path)
     p->tile_count = number(&r, 0, WIDTH * HEIGHT);
     p->cell_count = number(&r, 0, MOST);
     p->net_count = number(&r, 0, MOST);
+    p->pins = (size_t)number(&r, 0, MOST);
     read_tiles(p, &r);
     read_cells(p, &r);
     read_nets(p, &r);
@@ -153,5 +154,8 @@ void free_placement(struct placement *p)
     free(p->net.item);
     free(p->nets_of.start);
     free(p->nets_of.item);
+    free(p->ends);
+    free(p->carry);
     free(p->box);
+    free(p->weight);
 }

@@ -9,6 +9,7 @@
 static const double first_temperature = 0.5, last_temperature = 0.01; // in tiles
 static const double frozen = 0.92;         // share of the moves, after which it is 0
 enum { STEP = 4096 };                      // moves of one temperature
+enum { ROUNDS = 40 };                      // in which the paths are measured
 enum { FIRST_REACH = 14, LAST_REACH = 2 }; // of a move, in tiles
 enum { LONG_NET = 400 };                   // pins: a net with more is not measured again
 enum { TARGET_NET = 64, NEAR_TARGET = 2 }; // pins, tiles: a net with more attracts no move
@@ -142,7 +143,7 @@ static bool exchange(struct placement *p, int i, int to, int to_place, struct mo
 }
 
 // Measures the nets of the cells that have moved, and keeps their former boxes in U. Returns how
-// much longer these nets are, in tiles.
+// much longer these nets are, in tiles times weight.
 static int measure_move(struct placement *p, const struct move *m, long number_of_move,
                         struct undo *u)
 {
@@ -164,7 +165,7 @@ static int measure_move(struct placement *p, const struct move *m, long number_o
             u->net[u->count] = n;
             u->box[u->count++] = p->box[n];
             p->box[n] = box_of(p, n);
-            more += length_of(&p->box[n]) - length_of(&u->box[u->count - 1]);
+            more += p->weight[n] * (length_of(&p->box[n]) - length_of(&u->box[u->count - 1]));
         }
     }
     return more;
@@ -178,10 +179,10 @@ static void take_back(struct placement *p, const struct move *m, const struct un
     put_all(p, m, false);
 }
 
-void refine(struct placement *p, long moves, uint64_t seed)
+void refine(struct placement *p, struct paths *t, long moves, uint64_t seed)
 {
     uint64_t random = 88172645463325252u + seed; // not 0
-    size_t nets = (size_t)p->net_count;
+    size_t nets = (size_t)p->net_count + p->pins;
     int *movable = allocate((size_t)p->cell_count, sizeof *movable), count = 0;
     struct undo u = {0, allocate(nets, sizeof *u.net), allocate(nets, sizeof *u.box),
                      allocate(nets, sizeof *u.seen)};
@@ -190,7 +191,10 @@ void refine(struct placement *p, long moves, uint64_t seed)
             movable[count++] = i;
     double temperature = 0;
     int reach = 0;
+    long round = moves / ROUNDS + 1;
     for (long n = 0; n < moves && count; n++) {
+        if (n % round == 0)
+            weigh_paths(p, t);
         if (n % STEP == 0) {
             double done = (double)n / (double)moves;
             temperature =
