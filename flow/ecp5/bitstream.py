@@ -167,7 +167,7 @@ def nextpnr(b, out, name, source, args):
                             "--json", str(out / source),
                             "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk", *args],
                            out / f"{name}.log",
-                           f"bitstream: {b['id']}: " + re.sub("^(?:packed|rough|placed|seed)-", "seed ", name))
+                           f"bitstream: {b['id']}: " + re.sub("^(?:placed|seed)-", "seed ", name))
 
 
 def tools():
@@ -201,18 +201,19 @@ def once(b, out, name, source, sources, made, args, what):
 
 
 def place_control_sets(b, out, seed, args, mhz):
-    """OUT/placed-SEED.json from a placement without resets and enables, unless it is there. Returns what it took."""
+    """OUT/placed-SEED.json, unless it is there, from a placement without resets and enables that all seeds share.
+    Returns what it took."""
     part, placed, packed, relaxed, rough = b["part"], *(out / f"{n}.json" for n in (
-        f"placed-{seed}", f"packed-{seed}", "relaxed", f"rough-{seed}"))
+        f"placed-{seed}", "packed", "relaxed", "rough"))
+    pins, shared = b["folder"] / "pins.lpf", ["--seed", str(SEEDS[0]), *args[2:]]
     with alone(out):
         design = json.loads((out / b["netlist"]).read_text())
         control_sets.relax(design, *(b["nets"][d][0] for d in ("node", "fabric")))
         flow.write_if_changed(relaxed, json.dumps(design))
-    pins = b["folder"] / "pins.lpf"
-    once(b, out, f"packed-{seed}", b["netlist"], [out / b["netlist"], pins], [packed],
-         ["--pack-only", "--write", str(packed), *args], f"seed {seed}")
-    took = once(b, out, f"rough-{seed}", relaxed.name, [relaxed, pins], [rough],
-                ["--no-route", *PLACER, "--write", str(rough), *args], f"seed {seed}")
+        once(b, out, "packed", b["netlist"], [out / b["netlist"], pins], [packed],
+             ["--pack-only", "--write", str(packed), *shared], "all seeds")
+        took = once(b, out, "rough", relaxed.name, [relaxed, pins], [rough],
+                    ["--no-route", *PLACER, "--write", str(rough), *shared], "all seeds")
     made = [packed, rough, b["legalize"], *(pathlib.Path(m.__file__) for m in (control_sets, delays))]
     if placed.exists() and all(placed.stat().st_mtime > s.stat().st_mtime for s in made):
         return took

@@ -226,20 +226,20 @@ def test_placement(work):
     try:
         for what, args, runs in (("the first time", ["a"], 1), ("not again", ["a"], 1),
                                  ("with other options", ["b"], 2)):
-            bitstream.place(b, out, 1, args)
+            bitstream.place(b, out, 1, args, {})
             expect(f"placed: {what}", len(calls) == runs, calls)
         os.utime(out / "n.json", (2.1e9, 2.1e9))
-        bitstream.place(b, out, 1, ["b"])
+        bitstream.place(b, out, 1, ["b"], {})
         expect("placed: another netlist", len(calls) == 3 and "static" in calls[-1]
                and "--no-route" in calls[-1], calls)
         os.utime(out / "n.json", (1e9, 1e9))
         os.utime(out / "pins.lpf", (2.1e9, 2.1e9))
-        bitstream.place(b, out, 1, ["b"])
+        bitstream.place(b, out, 1, ["b"], {})
         expect("placed: other pins", len(calls) == 4, calls)
         os.utime(out / "pins.lpf", (1e9, 1e9))
         for n in (5, 6):
             try:
-                bitstream.place(b, out, 1, ["bad"])
+                bitstream.place(b, out, 1, ["bad"], {})
                 expect("placed: what failed ends it", False)
             except SystemExit:
                 expect("placed: what failed is placed again", len(calls) == n, calls)

@@ -8,6 +8,7 @@ one line and their status.
 usage: legalize.py LEGALIZE
 """
 import copy
+import json
 import pathlib
 import random
 import subprocess
@@ -15,6 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[2] / "flow/ecp5"))
+import bitstream  # noqa: E402
 import control_sets  # noqa: E402
 import delays  # noqa: E402
 
@@ -90,6 +92,34 @@ def refused(design, change, text):
         assert text in str(e), (text, e)
         return
     raise AssertionError(f"not found: {text}")
+
+
+def seeds(legalize, folder, design):
+    """Seeds share what nextpnr has placed, and each has a legal placement of its own."""
+    calls, old = [], bitstream.nextpnr
+    real, rough = copy.deepcopy(design), json.dumps(design)
+    for c in real["modules"]["top"]["cells"].values():
+        del c["attributes"]["NEXTPNR_BEL"]
+
+    def nextpnr(b, out, name, source, args):
+        calls.append(name)
+        (out / f"{name}.json").write_text({"packed": json.dumps(real), "rough": rough}[name])
+
+    b = {"id": "t", "part": {"device": "85k", "speed": 8}, "legalize": legalize, "netlist": "n.json", "folder": folder,
+         "nets": {d: (bit, {f"clk_{d}"}) for bit, d in ((9201, "node"), (9202, "fabric"))}}
+    for name, text in (("n.json", json.dumps(real)), ("pins.lpf", "")):
+        (folder / name).write_text(text)
+    bitstream.nextpnr, bitstream.MOVES = nextpnr, 1000
+    try:
+        for seed in (1, 2):
+            bitstream.place(b, folder, seed, ["--seed", str(seed), "--freq", "100"], {"node": 400, "fabric": 100})
+    finally:
+        bitstream.nextpnr = old
+    assert calls == ["packed", "rough"], calls
+    one, other = (json.loads((folder / f"placed-{s}.json").read_text()) for s in (1, 2))
+    assert one != other
+    for placed in (one, other):
+        control_sets.check(control_sets.module(placed)["cells"])
 
 
 def faults(design):
@@ -204,6 +234,7 @@ def main():
             cells = design["modules"]["top"]["cells"]
             assert cells["of_sum"]["attributes"]["NEXTPNR_BEL"] == "X10/Y24/SLICEA.FF1"
             assert cells["$nextpnr_CCU2C_9"]["attributes"]["NEXTPNR_BEL"] == "X10/Y24/SLICEB.K0"
+        seeds(sys.argv[1], pathlib.Path(folder), packed(rng, 60, 30))
         paths(sys.argv[1], pathlib.Path(folder))
         weights(sys.argv[1], pathlib.Path(folder))
         faults(design)

@@ -153,7 +153,8 @@ double weigh_paths(struct placement *p, struct paths *t)
                 t->left[n] = left;
                 t->allowed[n] = allowed;
             }
-            if (p->cell[driver(p, n)].kind >= ELSEWHERE && p->cell[p->net.item[k]].kind >= ELSEWHERE)
+            if (p->cell[driver(p, n)].kind >= ELSEWHERE &&
+                p->cell[p->net.item[k]].kind >= ELSEWHERE)
                 continue; // both stay
             double share = 1 + (t->arrival[n] - left) / (double)allowed;
             longest = fmax(longest, share);
