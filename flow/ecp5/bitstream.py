@@ -235,7 +235,8 @@ def place_control_sets(b, out, seed, args, mhz):
     whole.replace(placed)
     rough_wires, legal_wires, wires, legal_path, path = r.stdout.split()
     print(f"bitstream: {b['id']}: seed {seed}: wires {rough_wires} tiles as nextpnr placed them, {legal_wires} legal, "
-          f"{wires} refined; longest path {legal_path} % of what it may take, {path} % refined, by estimate", flush=True)
+          f"{wires} refined; longest path {legal_path} % of what it may take, {path} % refined, by estimate",
+          flush=True)
     return took
 
 
