@@ -31,6 +31,12 @@ def sv_enum(type_name, prefix, width, items):
     return f"  typedef enum logic [{width - 1}:0] {{\n" + ",\n".join(rows) + f"\n  }} {type_name}_e;\n\n"
 
 
+def c_list(name, rows):
+    """A macro that applies another one, X, to each row, whose last column is a string."""
+    return f"#define {name}(X) \\\n" + " \\\n".join(
+        f"    X({', '.join(map(str, r[:-1]))}, \"{r[-1]}\")" for r in rows) + "\n"
+
+
 def c_enum(prefix, items):
     rows = [f"    {prefix}_{n} = {v}, /* {d} */" for n, v, d in items]
     return "enum {\n" + "\n".join(rows) + "\n};\n\n"
@@ -288,7 +294,9 @@ def isa(out):
     c += "/* one instruction, 16 bytes, little-endian in GPU memory */\nstruct mw_instr {\n"
     for n, w, d in fields:
         c += f"    uint8_t {n} : {w}; /* {d} */\n" if w < 8 else f"    uint{w}_t {n}; /* {d} */\n"
-    c += "};\n\n#endif\n"
+    c += ("};\n\n/* X(value, name) of the instructions, and of the event counters */\n"
+          + c_list("MW_I_LIST", [(v, n) for n, v, _ in ops])
+          + c_list("MW_EV_LIST", [(v, n) for n, v, _ in p["events"]["values"]]) + "\n#endif\n")
     (out / "isa.h").write_text(c)
     md = "# Instruction set of the emulated GPU\n\nGenerated from `spec/isa.toml`.\n\n" + p["doc"] + "\n\n"
     md += "## Word, 16 bytes\n\n" + md_table(["field", "bits", "meaning"], fields)
@@ -311,9 +319,8 @@ def errors(out):
     c = (C_HEAD.format(src="errors.toml") + "#ifndef MW_ERRORS_H\n#define MW_ERRORS_H\n\n/* codes that the hardware "
          "records */\n" + c_enum("MW_HWERR", hw))
     c += "/* codes that libmoeswitch returns */\n" + c_enum("MW_ERR", [(n, v, d) for n, v, d in sw])
-    c += ("/* X(name, value, text) over both sets */\n#define MW_HWERR_LIST(X) \\\n"
-          + " \\\n".join(f'    X({n}, {v}, "{t}")' for n, v, t in hw) + "\n")
-    c += "#define MW_ERR_LIST(X) \\\n" + " \\\n".join(f'    X({n}, {v}, "{t}")' for n, v, t in sw) + "\n\n#endif\n"
+    c += ("/* X(name, value, text) over both sets */\n" + c_list("MW_HWERR_LIST", hw) + c_list("MW_ERR_LIST", sw)
+          + "\n#endif\n")
     (out / "errors.h").write_text(c)
     md = "# Error codes\n\nGenerated from `spec/errors.toml`.\n\n## Recorded by the hardware\n\n" + md_table(
         ["name", "code", "meaning"], hw) + "## Returned by libmoeswitch\n\n" + md_table(["name", "code", "meaning"], sw)

@@ -5,68 +5,20 @@
 
 #include <inttypes.h>
 
+#define NAME(value, name) [value] = name,
+static const char *const instructions[] = {MW_I_LIST(NAME)};
+static const char *const events[MW_EVENTS] = {MW_EV_LIST(NAME)};
+#undef NAME
+
 const char *mw_op_name(unsigned op)
 {
-    switch (op) {
-    case MW_I_END:
-        return "end";
-    case MW_I_WAIT:
-        return "wait";
-    case MW_I_DELAY:
-        return "delay";
-    case MW_I_COUNT:
-        return "count";
-    case MW_I_PREFIX:
-        return "prefix";
-    case MW_I_SIGNAL:
-        return "signal";
-    case MW_I_FLAG:
-        return "flag";
-    case MW_I_FENCE:
-        return "fence";
-    case MW_I_ORDER:
-        return "order";
-    case MW_I_DYMULTIMEM_ST:
-        return "dymultimem.st";
-    case MW_I_ST:
-        return "st";
-    case MW_I_ST_ROWSP:
-        return "st.rowsp";
-    case MW_I_ST_LINEAR:
-        return "st.linear";
-    case MW_I_MULTIMEM_RED:
-        return "multimem.red";
-    case MW_I_MULTIMEM_ST:
-        return "multimem.st";
-    case MW_I_SYNC:
-        return "sync";
-    case MW_I_LD_CAIS:
-        return "ld.cais";
-    case MW_I_EXPERT:
-        return "expert";
-    case MW_I_EXPERT_ROWS:
-        return "expert.rows";
-    case MW_I_DYMULTIMEM_LD_REDUCE:
-        return "dymultimem.ld_reduce";
-    case MW_I_MULTIMEM_LD_REDUCE:
-        return "multimem.ld_reduce";
-    case MW_I_SUM_ST:
-        return "sum.st";
-    case MW_I_SUM:
-        return "sum";
-    default:
-        return "?";
-    }
+    return op < sizeof instructions / sizeof *instructions && instructions[op] ? instructions[op]
+                                                                               : "?";
 }
 
 static const char *event_name(unsigned event)
 {
-    static const char *const names[MW_EVENTS] = {
-        "SW0",    "SW1",  "SW2",       "SW3",    "SW4",  "SW5",   "SW6",  "SW7",
-        "COUNTS", "ROWS", "ROWS_DONE", "TOKENS", "ACKS", "SYNCS", NULL,   NULL,
-        "SW8",    "SW9",  "SW10",      "SW11",   "SW12", "SW13",  "SW14", "SW15",
-        "SW16",   "SW17", "SW18",      "SW19",   "SW20", "SW21",  "SW22", "SW23"};
-    return event < MW_EVENTS && names[event] ? names[event] : "?";
+    return event < MW_EVENTS && events[event] ? events[event] : "?";
 }
 
 /// "tokens 2 to 5 of each home": b of them from a on.
