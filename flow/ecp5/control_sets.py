@@ -121,18 +121,12 @@ def net_names(design):
 
 def nets_of(cells, number, clocks):
     """[(whether it is within a carry chain, its pins)] of the nets that are routed as any other."""
-    sinks, driver, carry = collections.defaultdict(set), {}, set()
+    sinks, driver, carry = collections.defaultdict(set), drivers(cells), {net(c, "FCO") for c in cells.values()}
     for name, c in cells.items():
         for port, bits in c["connections"].items():
-            if not (bits and isinstance(bits[0], int)) or bits[0] in clocks:
-                continue
-            if c["port_directions"][port] == "output":
-                driver[bits[0]] = 2 * number[name] + 1
-                if port == "FCO":
-                    carry.add(bits[0])
-            else:
+            if bits and bits[0] in driver and bits[0] not in clocks and c["port_directions"][port] != "output":
                 sinks[bits[0]].add(2 * number[name] + delays.ends(c, port))
-    return [(n in carry, [driver[n], *sorted(pins)]) for n, pins in sinks.items() if n in driver]
+    return [(n in carry, [2 * number[driver[n]] + 1, *sorted(pins)]) for n, pins in sinks.items()]
 
 
 def problem(packed, placed, device, limits):
