@@ -48,11 +48,12 @@ static int through_ps(const struct placement *p, int from, int cell, int to)
     return p->carry[from] && p->carry[to] ? CARRY_PS : p->cell[cell].delay;
 }
 
-// The next output of a cell from *AT on in the list of its nets, or NONE.
-static int next_output(const struct placement *p, int cell, size_t *at)
+// The next net with which paths go on behind a pin, or NONE. *STEP is 0 before the first one.
+static int next_output(const struct placement *p, size_t pin, size_t *step)
 {
-    while (*at < p->nets_of.start[cell + 1]) {
-        int net = p->nets_of.item[(*at)++];
+    int cell = p->net.item[pin];
+    while (!p->ends[pin] && p->nets_of.start[cell] + *step < p->nets_of.start[cell + 1]) {
+        int net = p->nets_of.item[p->nets_of.start[cell] + (*step)++];
         if (net < p->net_count && driver(p, net) == cell)
             return net;
     }
@@ -69,9 +70,9 @@ struct paths *find_paths(const struct placement *p)
     int *inputs = allocate(nets, sizeof *inputs); // that are not in the order yet
     for (int n = 0; n < p->net_count; n++)
         for (size_t k = p->net.start[n] + 1; k < p->net.start[n + 1]; k++) {
-            int s = p->net.item[k], to;
-            size_t at = p->nets_of.start[s];
-            while (!p->ends[k] && (to = next_output(p, s, &at)) != NONE)
+            int to;
+            size_t step = 0;
+            while ((to = next_output(p, k, &step)) != NONE)
                 inputs[to]++;
         }
     for (int n = 0; n < p->net_count; n++)
@@ -80,9 +81,9 @@ struct paths *find_paths(const struct placement *p)
     for (int i = 0; i < t->count; i++) {
         int n = t->order[i];
         for (size_t k = p->net.start[n] + 1; k < p->net.start[n + 1]; k++) {
-            int s = p->net.item[k], to;
-            size_t at = p->nets_of.start[s];
-            while (!p->ends[k] && (to = next_output(p, s, &at)) != NONE)
+            int to;
+            size_t step = 0;
+            while ((to = next_output(p, k, &step)) != NONE)
                 if (--inputs[to] == 0)
                     t->order[t->count++] = to;
         }
@@ -110,8 +111,8 @@ static void measure_arrivals(const struct placement *p, struct paths *t)
         for (size_t k = p->net.start[n] + 1; k < p->net.start[n + 1]; k++) {
             int s = p->net.item[k], to;
             int here = t->arrival[n] + wire_ps(p, n, s);
-            size_t at = p->nets_of.start[s];
-            while (!p->ends[k] && (to = next_output(p, s, &at)) != NONE)
+            size_t step = 0;
+            while ((to = next_output(p, k, &step)) != NONE)
                 t->arrival[to] = larger(t->arrival[to], here + through_ps(p, n, s, to));
         }
     }
@@ -121,13 +122,13 @@ static void measure_arrivals(const struct placement *p, struct paths *t)
 static int left_at(const struct placement *p, const struct paths *t, int n, size_t k, int *allowed)
 {
     int s = p->net.item[k], best = NEVER, to;
-    size_t at = p->nets_of.start[s];
+    size_t step = 0;
     *allowed = NEVER;
     if (p->ends[k]) {
         *allowed = p->cell[s].required;
         return *allowed;
     }
-    while ((to = next_output(p, s, &at)) != NONE) {
+    while ((to = next_output(p, k, &step)) != NONE) {
         int left = t->left[to] - through_ps(p, n, s, to);
         if (left < best) {
             best = left;
