@@ -23,7 +23,7 @@ With --pins, in place of ulpi_*:
   usb_pullup_o        the pull-up of D+
   high_speed_o        is always 0
 
-LUNA 0.2.3 is used with nine repairs, each marked "Repair" below.
+LUNA 0.2.3 is used with ten repairs, each marked "Repair" below.
 """
 import argparse
 import pathlib
@@ -283,8 +283,21 @@ class FullSpeedIn(restartable(USBStreamInEndpoint)):
     pass
 
 
-class FullSpeedRequests(StandardRequestHandler):
-    """A name of its own, for the same reason."""
+class Requests(StandardRequestHandler):
+    """Repair: in LUNA a path runs from the setup packet through the claim, which chooses the handler that answers, to
+    the transmitter, and back to the address of the descriptors' ROM. A full device has no 60 MHz for it. Here the claim
+    is a register, a cycle behind the setup packet; a token that asks for an answer comes many cycles later."""
+
+    def elaborate(self, platform):
+        claim, self.interface.claim = self.interface.claim, Signal(name="claim_now")
+        m = super().elaborate(platform)
+        m.d.usb += claim.eq(self.interface.claim)
+        self.interface.claim = claim
+        return m
+
+
+class FullSpeedRequests(Requests):
+    """A name of its own, as two endpoints of one class have."""
 
 
 class SynchronousPhy(GatewarePHY):
@@ -376,7 +389,7 @@ class UsbCore(Core):
             return (setup.request == USBStandardRequests.GET_DESCRIPTOR) & ~high_speed
 
         control = USBControlEndpoint(utmi=device.utmi)
-        control.add_request_handler(StandardRequestHandler(self.high, skiplist=[of_full_speed]))
+        control.add_request_handler(Requests(self.high, skiplist=[of_full_speed]))
         control.add_request_handler(FullSpeedRequests(self.full, skiplist=[lambda setup: ~of_full_speed(setup)]))
         device.add_endpoint(control)
         return control
@@ -447,7 +460,9 @@ class PinsCore(Core):
         luna_device.USBResetSequencer = SlowResetSequencer
         luna_device.GatewarePHY = SynchronousPhy
         m.submodules.device = device = USBDevice(bus=self.bus, handle_clocking=False)
-        control = device.add_standard_control_endpoint(self.descriptors)
+        control = USBControlEndpoint(utmi=device.utmi)
+        control.add_request_handler(Requests(self.descriptors))
+        device.add_endpoint(control)
         out = BulkOut(endpoint_number=HOST["USB_OUT"], max_packet_size=FULL_SPEED_PACKET, buffer_size=OUT_BUFFER)
         full_in = FullSpeedIn(endpoint_number=HOST["USB_IN"] & 0xF, max_packet_size=FULL_SPEED_PACKET)
         restart = device.reset_detected | control.interface.config_changed
