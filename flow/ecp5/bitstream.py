@@ -233,9 +233,10 @@ def place_control_sets(b, out, seed, args, mhz):
     whole = placed.with_suffix(".new")
     whole.write_text(json.dumps(design))
     whole.replace(placed)
-    rough_wires, legal_wires, wires, legal_path, path = r.stdout.split()
-    print(f"bitstream: {b['id']}: seed {seed}: wires {rough_wires} tiles as nextpnr placed them, {legal_wires} legal, "
-          f"{wires} refined; longest path {legal_path} % of what it may take, {path} % refined, by estimate",
+    wires, *paths = (line.split() for line in r.stdout.splitlines())
+    print(f"bitstream: {b['id']}: seed {seed}: wires {wires[0]} tiles as nextpnr placed them, {wires[1]} legal, "
+          f"{wires[2]} refined; longest paths by estimate "
+          + ", ".join(f"{refined} % of {limits.ns(int(ps)):.1f} ns ({legal} % before)" for ps, legal, refined in paths),
           flush=True)
     return took
 

@@ -119,9 +119,16 @@ def net_names(design):
     return found
 
 
+def is_constant(cell):
+    """A LUT whose inputs are all open."""
+    return cell["type"] == "TRELLIS_COMB" and not any(cell["connections"].get(p) for p in delays.LOGIC)
+
+
 def nets_of(cells, number, clocks):
-    """[(whether it is within a carry chain, its pins)] of the nets that are routed as any other."""
+    """[(whether it is within a carry chain, its pins)] of the nets whose wires take time: not of clocks and
+    constants."""
     sinks, driver, carry = collections.defaultdict(set), drivers(cells), {net(c, "FCO") for c in cells.values()}
+    driver = {n: name for n, name in driver.items() if not is_constant(cells[name])}
     for name, c in cells.items():
         for port, bits in c["connections"].items():
             if bits and bits[0] in driver and bits[0] not in clocks and c["port_directions"][port] != "output":

@@ -39,7 +39,11 @@ class Limits:
         return OUTPUT.get(kind, OUTPUT.get(cell["type"], 0)), self.ps(clocks.get(clock, max(self.cycle.values())))
 
     def ps(self, ns):
+        """As speed grade 8 has it."""
         return max(1, round(1000 * ns / self.slower))
+
+    def ns(self, ps):
+        return ps * self.slower / 1000
 
 
 def ends(cell, port):

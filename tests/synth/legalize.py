@@ -80,7 +80,7 @@ def legal(legalize, folder, design, moves):
                        text=True)
     assert r.returncode == 0, r
     control_sets.apply(real, rough, (folder / "result").read_text())
-    return real, [int(n) for n in r.stdout.split()]
+    return real, [[int(n) for n in line.split()] for line in r.stdout.splitlines()]
 
 
 def refused(design, change, text):
@@ -120,6 +120,19 @@ def seeds(legalize, folder, design):
     assert one != other
     for placed in (one, other):
         control_sets.check(control_sets.module(placed)["cells"])
+
+
+def constants(design):
+    """No path begins at a constant, and no wire to one is shortened."""
+    def counts(design):
+        return control_sets.problem(design, design, DEVICE, LIMITS).split()[2:4]
+
+    with_one = copy.deepcopy(design)
+    cells = with_one["modules"]["top"]["cells"]
+    cells["ground"] = {"type": "TRELLIS_COMB", "parameters": {}, "attributes": {"NEXTPNR_BEL": "X50/Y50/SLICEA.K0"},
+                       "port_directions": {"A": "input", "F": "output"}, "connections": {"A": [], "F": [7000]}}
+    cells["lut0"]["connections"]["B"], cells["lut0"]["port_directions"]["B"] = [7000], "input"
+    assert counts(with_one) == counts(design)
 
 
 def faults(design):
@@ -191,8 +204,8 @@ def share(legalize, folder, middle, nets):
                                                *(f"{carry} 2 {2 * a + 1} {2 * b + end}" for a, b, carry, end in nets)]))
     r = subprocess.run([legalize, folder / "problem", folder / "result", "0", "1"], capture_output=True, text=True)
     assert r.returncode == 0, r
-    before, after = r.stdout.split()[3:]
-    assert before == after, r
+    limit, before, after = r.stdout.split()[3:] or ("1000", "0", "0")
+    assert limit == "1000" and before == after, r
     return int(before)
 
 
@@ -205,7 +218,7 @@ def paths(legalize, folder):
     assert (share(legalize, folder, chain, [(0, 1, 0, 0), (1, 2, 1, 0), (2, 3, 1, 0), (3, 4, 0, 1)])
             == round((309 + 2 * far + 278 + 43 + 278) / 10))
     loop = [(0, 1, 0, 0), (1, 2, 0, 0), (2, 1, 0, 0), (2, 3, 0, 1)]  # not measured, and no end of the program
-    assert share(legalize, folder, [lut, lut.replace("5 0 0", "5 1 0")], loop) < 100
+    assert share(legalize, folder, [lut, lut.replace("5 0 0", "5 1 0")], loop) == 0
 
 
 def lies_at(legalize, folder, required):
@@ -219,6 +232,16 @@ def lies_at(legalize, folder, required):
     return next(int(line.split()[1]) for line in (folder / "result").read_text().splitlines() if line[0] == "7")
 
 
+def limits(legalize, folder):
+    """Each limit has its longest path; one that no path has is not there."""
+    cells = [f"1 {x} 5 {i} 0 0 -1 309 {ps}" for i, (x, ps) in enumerate(((5, 9999), (25, 3000), (25, 2000), (5, 3000)))]
+    nets = ["0 2 1 3", "0 2 3 5", "0 2 5 7"]
+    (folder / "problem").write_text("\n".join(["2 4 3 6", "5 5", "25 5", *cells, *nets]))
+    r = subprocess.run([legalize, folder / "problem", folder / "result", "0", "1"], capture_output=True, text=True)
+    far, near = ((309 + 54 * (3 + n)) / 10 for n in (25, 0))
+    assert r.stdout.split()[3:] == [f"{n:.0f}" for n in (2000, near / 2, near / 2, 3000, far / 3, far / 3)], r
+
+
 def weights(legalize, folder):
     assert lies_at(legalize, folder, 100_000) == 5
     assert lies_at(legalize, folder, 3000) == 25
@@ -229,14 +252,17 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for luts, lone in ((20, 5), (120, 60), (200, 120), (230, 150)):
             design, figures = legal(sys.argv[1], pathlib.Path(folder), packed(rng, luts, lone), 300_000)
-            rough, first, last, path_before, path = figures
-            assert last < first and (path < path_before or luts == 20), figures
+            (_, first, last), *paths_of = figures
+            assert last < first, figures
+            assert sorted(paths_of) == paths_of and all(after < before or luts == 20 for _, before, after in paths_of)
             cells = design["modules"]["top"]["cells"]
             assert cells["of_sum"]["attributes"]["NEXTPNR_BEL"] == "X10/Y24/SLICEA.FF1"
             assert cells["$nextpnr_CCU2C_9"]["attributes"]["NEXTPNR_BEL"] == "X10/Y24/SLICEB.K0"
         seeds(sys.argv[1], pathlib.Path(folder), packed(rng, 60, 30))
         paths(sys.argv[1], pathlib.Path(folder))
+        limits(sys.argv[1], pathlib.Path(folder))
         weights(sys.argv[1], pathlib.Path(folder))
+        constants(design)
         faults(design)
         refusals(sys.argv[1], pathlib.Path(folder))
 

@@ -18,9 +18,9 @@
 // net that lie on paths that take long (paths.c). It attempts MOVES moves of one logic cell,
 // flip-flop or LUT each. The result depends on PROBLEM, MOVES and SEED only.
 //
-// Standard output: the sum before legalization, after it, and after refinement, in tiles; and by
-// estimate what the longest path takes after legalization and after refinement, in percent of what
-// it may.
+// Standard output: a line with the sum before legalization, after it, and after refinement, in
+// tiles. Then a line for each limit of paths: the limit in ps, and by estimate what the longest of
+// them takes after legalization and after refinement, in percent of the limit.
 // Exit status 1: a cell has no legal place. 2: bad input, or a file cannot be read or written.
 // Either way a line on standard error says what is wrong.
 #include "placement.h"
@@ -28,6 +28,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static long argument(const char *name, const char *text)
 {
@@ -36,6 +37,12 @@ static long argument(const char *name, const char *text)
     if (end == text || *end || n < 0 || n == LONG_MAX)
         stop(BAD_INPUT, name, "not a number from 0", 0);
     return n;
+}
+
+static void print_paths(const struct longest *legal, const struct longest *refined, int limits)
+{
+    for (int i = 0; i < limits; i++)
+        printf("%d %.0f %.0f\n", legal[i].allowed, 100 * legal[i].share, 100 * refined[i].share);
 }
 
 int main(int argc, char **argv)
@@ -51,10 +58,17 @@ int main(int argc, char **argv)
     legalize(&p, argv[1]);
     double legal = measure(&p);
     struct paths *t = find_paths(&p);
-    double before = weigh_paths(&p, t);
+    weigh_paths(&p, t);
+    int limits;
+    const struct longest *now = longest_paths(t, &limits);
+    struct longest *before = allocate((size_t)limits, sizeof *before);
+    memcpy(before, now, (size_t)limits * sizeof *before);
     refine(&p, t, moves, (uint64_t)seed);
-    double refined = measure(&p), after = weigh_paths(&p, t);
-    printf("%.0f %.0f %.0f %.0f %.0f\n", rough, legal, refined, 100 * before, 100 * after);
+    double refined = measure(&p);
+    weigh_paths(&p, t);
+    printf("%.0f %.0f %.0f\n", rough, legal, refined);
+    print_paths(before, now, limits);
+    free(before);
     free_paths(t);
     write_result(&p, argv[2]);
     free_placement(&p);

@@ -17,7 +17,7 @@ enum { CARRY_PS = 43 };                         // from carry to carry
 enum { NEVER = 1 << 28 };                       // ps
 // A wire on a path that takes more than this share of what it may has a weight, and at_limit where
 // the path takes all of it.
-static const double noticed = 0.75, at_limit = 8, most = 40;
+static const double noticed = 0.75, at_limit = 20, most = 40;
 // The share of a weight that stays when the path has become shorter, so that the wire does not grow
 // again at once.
 static const double kept = 0.9;
@@ -28,6 +28,8 @@ struct paths {
     int *left;         // per net: the latest arrival with which no path takes too long
     int *allowed;      // per net: what the path may take of which `left` is
     double *weight;    // per pin
+    struct longest *longest; // per limit
+    int limits;
 };
 
 static int driver(const struct placement *p, int net)
@@ -64,9 +66,12 @@ struct paths *find_paths(const struct placement *p)
 {
     size_t nets = (size_t)p->net_count;
     struct paths *t = allocate(1, sizeof *t);
-    *t = (struct paths){allocate(nets, sizeof *t->order),   0,
-                        allocate(nets, sizeof *t->arrival), allocate(nets, sizeof *t->left),
-                        allocate(nets, sizeof *t->allowed), allocate(p->pins, sizeof *t->weight)};
+    *t = (struct paths){.order = allocate(nets, sizeof *t->order),
+                        .arrival = allocate(nets, sizeof *t->arrival),
+                        .left = allocate(nets, sizeof *t->left),
+                        .allowed = allocate(nets, sizeof *t->allowed),
+                        .weight = allocate(p->pins, sizeof *t->weight),
+                        .longest = allocate((size_t)p->cell_count, sizeof *t->longest)};
     int *inputs = allocate(nets, sizeof *inputs); // that are not in the order yet
     for (int n = 0; n < p->net_count; n++)
         for (size_t k = p->net.start[n] + 1; k < p->net.start[n + 1]; k++) {
@@ -99,6 +104,7 @@ void free_paths(struct paths *t)
     free(t->left);
     free(t->allowed);
     free(t->weight);
+    free(t->longest);
     free(t);
 }
 
@@ -138,9 +144,30 @@ static int left_at(const struct placement *p, const struct paths *t, int n, size
     return best;
 }
 
-double weigh_paths(struct placement *p, struct paths *t)
+static void note_share(struct paths *t, int allowed, double share)
 {
-    double longest = 0;
+    int i = 0;
+    while (i < t->limits && t->longest[i].allowed != allowed)
+        i++;
+    if (i == t->limits)
+        t->longest[t->limits++] = (struct longest){allowed, 0};
+    t->longest[i].share = fmax(t->longest[i].share, share);
+}
+
+static int by_limit(const void *a, const void *b)
+{
+    return ((const struct longest *)a)->allowed - ((const struct longest *)b)->allowed;
+}
+
+const struct longest *longest_paths(const struct paths *t, int *limits)
+{
+    *limits = t->limits;
+    return t->longest;
+}
+
+void weigh_paths(struct placement *p, struct paths *t)
+{
+    t->limits = 0;
     p->arc_count = 0;
     index_nets(p);
     measure_arrivals(p, t);
@@ -158,7 +185,8 @@ double weigh_paths(struct placement *p, struct paths *t)
                 p->cell[p->net.item[k]].kind >= ELSEWHERE)
                 continue; // both stay
             double share = 1 + (t->arrival[n] - left) / (double)allowed;
-            longest = fmax(longest, share);
+            if (allowed != NEVER)
+                note_share(t, allowed, share);
             double above = fmax(0, (share - noticed) / (1 - noticed));
             t->weight[k] = fmax(kept * t->weight[k], fmin(most, at_limit * above * above));
         }
@@ -167,7 +195,7 @@ double weigh_paths(struct placement *p, struct paths *t)
         for (size_t k = p->net.start[n] + 1; k < p->net.start[n + 1]; k++)
             if (t->weight[k] >= 1)
                 add_arc(p, driver(p, n), p->net.item[k], (int)t->weight[k]);
+    qsort(t->longest, (size_t)t->limits, sizeof *t->longest, by_limit);
     index_nets(p);
     measure(p);
-    return longest;
 }

@@ -46,6 +46,12 @@ struct lists {
 
 struct paths;
 
+// The largest share that a path takes of the ps that it is allowed.
+struct longest {
+    int allowed;
+    double share;
+};
+
 // A distance between tiles.
 struct offset {
     int x, y;
@@ -98,8 +104,11 @@ struct paths *find_paths(const struct placement *p);
 void free_paths(struct paths *t);
 
 /// Replaces all arcs by those of the paths that take long as the cells lie now, and measures all
-/// boxes. Returns the share that the longest path takes of what it may.
-double weigh_paths(struct placement *p, struct paths *t);
+/// boxes.
+void weigh_paths(struct placement *p, struct paths *t);
+
+/// The longest path of each limit as weigh_paths has found them, short limits first.
+const struct longest *longest_paths(const struct paths *t, int *limits);
 
 /// Shortens the wires of a legal placement by annealing, those of long paths first. SEED: 0 to
 /// LONG_MAX. T may be changed by it.
