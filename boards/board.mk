@@ -13,7 +13,7 @@ BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
 BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),4)
 # of a board: without its primitives, which board.toml names (board, N)
 board_sizes = N=$(2) FlitBytes=8 $(SMALL_PARAMS)
-board_primitives = $(shell sed -n 's/^primitives = \[\(.*\)\]/\1/p' boards/$(1)/board.toml 2>/dev/null)
+board_primitives = $(shell sed -n '/^primitives = \[/,/]/p' boards/$(1)/board.toml 2>/dev/null | grep -o '"[a-z_]*"')
 # from four on one node serves all (docs/design/threads.md): as many nodes do not fit an 85F. Without primitives it is
 # that of the models (board, N)
 board_node = $(if $(call board_primitives,$(1)),$(B)/board/$(1)-n$(2)/node,$(B)/threads/n$(2)f8-small-threads)

@@ -143,6 +143,10 @@ def test_boards(work):
         made = clocks.make(alone, work)
         expect(f"{name}: with a node each, both names are one clock", "node" not in made
                and "assign node_o = fabric_o;" in (work / "board_clocks.sv").read_text(), made)
+        r = subprocess.run(["make", "-n", "bitstream", f"BOARD={name}"], cwd=ROOT, capture_output=True, text=True,
+                           env={k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")})
+        own = f"--node build/board/{name}-n4/node/node_threads.il" in r.stdout
+        expect(f"{name}: its node has its primitives", r.returncode == 0 and own == bool(alone["primitives"]), r.stderr)
     some = {"primitives": ["delay", "more_events"]}
     expect("primitives replace settings of their names",
            boards.settings(some, ["N=4", "Delay=0", "Events=16", "Gathered=0"])

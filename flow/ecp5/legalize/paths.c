@@ -17,7 +17,7 @@ enum { CARRY_PS = 43 };                         // from carry to carry
 enum { NEVER = 1 << 28 };                       // ps
 // A wire on a path that takes more than this share of what it may has a weight, and at_limit where
 // the path takes all of it.
-static const double noticed = 0.75, at_limit = 20, most = 40;
+static const double noticed = 0.65, at_limit = 20, most = 80;
 // The share of a weight that stays when the path has become shorter, so that the wire does not grow
 // again at once.
 static const double kept = 0.9;
