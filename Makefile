@@ -556,8 +556,8 @@ $(addprefix lint-device-,$(LINT_DEVICES) $(LINT_LONG_DEVICES)): lint-device-%: $
 	    $(if $(call dotted,$*,4),$(SMALL_PARAMS) PartSharedRam=1 Multicast=0)) $(VWARN) $(RTL_PKGS) \
 	    $(LINT_VFLAGS) $(LINT_DIR) $(DEV_PKGS) $(DEV_IP) rtl/top/$(call dotted,$*,1).sv $(lint_log)
 
-# the front end that synthesis uses is stricter in places: on the configuration of boards, and
-# with the primitives that these lack
+# the front end that synthesis uses is stricter in places: on the sizes of boards without primitives, and
+# with all of them
 LINT_PRIMITIVES := AdderBypass=1 TargetListCache=1 TokenOrder=1 SwitchReductions=1 TileReductions=1 MergeLoads=1 \
     LinkRate=1 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1 SourceLists=1 RpmEntries=8 CacheLimit=1 \
     RowTypes=1 CachedHandle=1 GateGradients=1 RowsLog2=7

@@ -5,6 +5,7 @@
 #   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the
 #                          board's own options
 #   make board-page BOARD=...    docs/reference/boards/BOARD.md of it: clocks, cells, floorplan
+#   make board-pages    three seeds and the page of every board: hours
 #   make firmware-bitstream BOARD=...    the firmware of now into the bitstream, without place and route
 BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard boards/*/board.toml)))))
 BOARD ?=
@@ -40,7 +41,7 @@ UNTIL ?=
 FIRMWARE ?= $(FW)/firmware.hex
 LOADER ?=
 
-.PHONY: bitstream load flash firmware-bitstream board-page
+.PHONY: bitstream load flash firmware-bitstream board-page board-pages
 ifneq ($(filter bitstream load flash firmware-bitstream board-page,$(MAKECMDGOALS)),)
 $(if $(and $(filter 1,$(words $(BOARD))),$(filter $(BOARDS),$(BOARD))),,$(error BOARD=$(BOARD): the boards \
     are $(BOARDS)))
@@ -64,6 +65,10 @@ flash load: | $(B)/.setup
 
 board-page: | $(B)/.setup
 	$(Q)$(PY) flow/ecp5/board_report.py '$(BOARD)' $(BOARD_DIR) docs/reference/boards
+
+board-pages:
+	$(Q)for b in $(BOARDS); do $(MAKE) -s bitstream BOARD=$$b SEEDS='1 2 3' BEST=1 && \
+	    $(MAKE) -s board-page BOARD=$$b || exit 1; done
 
 firmware-bitstream: $(FIRMWARE)
 	$(call say,FIRMWARE,$(FIRMWARE) for $(BOARD))
