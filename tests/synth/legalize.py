@@ -120,6 +120,14 @@ def seeds(legalize, folder, design):
     assert one != other
     for placed in (one, other):
         control_sets.check(control_sets.module(placed)["cells"])
+    b["legalize"] = folder / "shares"
+    b["legalize"].write_text("#!/bin/sh\necho $4 > $2; echo 9 9 9; echo 8000 99 50; "
+                             "echo 9000 99 $(echo 90 90 80 90 70 90 70 60 | cut -d' ' -f$4)\n")
+    b["legalize"].chmod(0o755)
+    for seed, best, share in ((1, 3, 80), (2, 8, 60)):
+        result = folder / f"result-{seed}.txt"
+        lines = bitstream.legalize(b, folder / "problem-1.txt", result, seed)
+        assert lines == [[9, 9, 9], [8000, 99, 50], [9000, 99, share]] and int(result.read_text()) == best, lines
 
 
 def constants(design):
