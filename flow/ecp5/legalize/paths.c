@@ -23,11 +23,11 @@ static const double noticed = 0.65, at_limit = 20, most = 80;
 static const double kept = 0.9;
 
 struct paths {
-    int *order, count; // nets, each behind those that its driver reads
-    int *arrival;      // per net: ps from a clock to the output of its driver
-    int *left;         // per net: the latest arrival with which no path takes too long
-    int *allowed;      // per net: what the path may take of which `left` is
-    double *weight;    // per pin
+    int *order, count;       // nets, each behind those that its driver reads
+    int *arrival;            // per net: ps from a clock to the output of its driver
+    int *left;               // per net: the latest arrival with which no path takes too long
+    int *allowed;            // per net: what the path may take of which `left` is
+    double *weight;          // per pin
     struct longest *longest; // per limit
     int limits;
 };
