@@ -39,7 +39,8 @@ def kinds(folder):
 def nodes(folder):
     """Netlists of nodes with threads: that of the models, and of a board, which has more primitives."""
     board = folder / "boards/ecpix5-85f/board.toml"
-    text, found = re.subn(r"^primitives = .*", 'primitives = ["delay", "more_events"]', board.read_text(), flags=re.M)
+    text, found = re.subn(r"^primitives = \[[^]]*\]", 'primitives = ["delay", "more_events"]', board.read_text(),
+                          flags=re.M)
     expect("board.toml names primitives", found == 1, text)
     board.write_text(text)
     places = {"build/threads/n4f8-small-threads": "Delay=0", "build/board/ecpix5-85f-n4/node": "Delay=1"}
