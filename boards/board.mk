@@ -5,11 +5,13 @@
 #   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the
 #                          board's own options
 #   make board-page BOARD=...    docs/reference/boards/BOARD.md of it: clocks, cells, floorplan
+#   make board-area BOARD=...    a netlist without each of its primitives, for that page: an hour or more
 #   make board-pages    three seeds and the page of every board: hours
 #   make firmware-bitstream BOARD=...    the firmware of now into the bitstream, without place and route
 BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard boards/*/board.toml)))))
 BOARD ?=
-BOARD_DIR = $(B)/board/$(BOARD)-$(if $(filter 1,$(PADS)),pads,n$(BOARD_N))
+WITHOUT ?=
+BOARD_DIR = $(B)/board/$(BOARD)-$(if $(filter 1,$(PADS)),pads,n$(BOARD_N))$(addprefix -without-,$(WITHOUT))
 BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
 BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),4)
 # of a board: without its primitives, which board.toml names (board, N)
@@ -18,11 +20,13 @@ board_primitives = $(shell sed -n '/^primitives = \[/,/]/p' boards/$(1)/board.to
 # from four on one node serves all (docs/design/threads.md): as many nodes do not fit an 85F. Without primitives it is
 # that of the models (board, N)
 board_node = $(if $(call board_primitives,$(1)),$(B)/board/$(1)-n$(2)/node,$(B)/threads/n$(2)f8-small-threads)
-BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(call \
-    board_node,$(BOARD),$(BOARD_N))/node_threads.il))
+BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(if $(WITHOUT),$(BOARD_DIR)/node,$(call \
+    board_node,$(BOARD),$(BOARD_N)))/node_threads.il))
 $(foreach b,$(BOARDS),$(foreach n,$(sort 4 $(filter 4 5 6 7 8,$(BOARD_N))),$(if $(call board_primitives,$(b)),$(eval \
     $(call node_rules,$(call board_node,$(b),$(n)),$(n),$$(PY) flow/ecp5/board.py $(b) \
     $(call board_sizes,$(b),$(n)))))))
+$(if $(WITHOUT),$(eval $(call node_rules,$(BOARD_DIR)/node,$(BOARD_N),$$(PY) flow/ecp5/board.py $(BOARD) --without \
+    $(WITHOUT) $(call board_sizes,$(BOARD),$(BOARD_N)))))
 # the device of LIKE in simulation, with one node for all, at its ULPI pins
 $(if $(LIKE),$(foreach n,$(filter 4 5 6 7 8,$(N)),$(eval \
     $(call device_rules,n$(n)f8-$(LIKE)-threads,$(n),8,$(LIKE),device_usb,threads))))
@@ -41,8 +45,8 @@ UNTIL ?=
 FIRMWARE ?= $(FW)/firmware.hex
 LOADER ?=
 
-.PHONY: bitstream load flash firmware-bitstream board-page board-pages
-ifneq ($(filter bitstream load flash firmware-bitstream board-page,$(MAKECMDGOALS)),)
+.PHONY: bitstream load flash firmware-bitstream board-area board-page board-pages
+ifneq ($(filter bitstream load flash firmware-bitstream board-area board-page,$(MAKECMDGOALS)),)
 $(if $(and $(filter 1,$(words $(BOARD))),$(filter $(BOARDS),$(BOARD))),,$(error BOARD=$(BOARD): the boards \
     are $(BOARDS)))
 $(if $(and $(filter 1,$(words $(BOARD_N))),$(filter 2 3 4 5 6 7 8,$(BOARD_N))),,$(error N=$(BOARD_N): a board has \
@@ -55,7 +59,8 @@ bitstream: $(BOARD_NODE) $(B)/legalize gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
 	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) \
 	    $(addprefix --seed ,$(SEEDS)) $(if $(BEST),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
-	    $(addprefix --until ,$(UNTIL)) $(addprefix --node ,$(BOARD_NODE)) --legalize $(B)/legalize \
+	    $(addprefix --until ,$(UNTIL)) $(addprefix --without ,$(WITHOUT)) $(addprefix --node ,$(BOARD_NODE)) \
+	    --legalize $(B)/legalize \
 	    $(addprefix --param ,$(call board_sizes,$(BOARD),$(BOARD_N))) \
 	    $(if $(filter 1,$(PADS)),$(patsubst rtl/top/device.sv,tests/synth/device_stub.sv,$(BOARD_RTL)),$(BOARD_RTL))
 
@@ -63,12 +68,18 @@ flash load: | $(B)/.setup
 	$(call say,$(if $(filter load,$@),LOAD,FLASH),$(BOARD))
 	$(Q)$(PY) flow/ecp5/loader.py $@ --board '$(BOARD)' --out $(BOARD_DIR) $(if $(LOADER),--options '$(LOADER)')
 
+board-area:
+	$(Q)$(MAKE) -s bitstream UNTIL=netlist
+	$(Q)for p in $(call board_primitives,$(BOARD)); do $(MAKE) -s bitstream UNTIL=netlist WITHOUT=$$p || exit 1; done
+
 board-page: | $(B)/.setup
 	$(Q)$(PY) flow/ecp5/board_report.py '$(BOARD)' $(BOARD_DIR) docs/reference/boards
 
 board-pages:
-	$(Q)for b in $(BOARDS); do $(MAKE) -s bitstream BOARD=$$b SEEDS='1 2 3' BEST=1 && \
-	    $(MAKE) -s board-page BOARD=$$b || exit 1; done
+	$(Q)for b in $(BOARDS); do $(MAKE) -s bitstream BOARD=$$b SEEDS='1 2 3' BEST=1 || exit 1; done
+	$(Q)$(addprefix $(MAKE) -s board-area BOARD=,$(firstword $(foreach b,$(BOARDS),$(if $(call \
+	    board_primitives,$(b)),$(b)))))
+	$(Q)for b in $(BOARDS); do $(MAKE) -s board-page BOARD=$$b || exit 1; done
 
 firmware-bitstream: $(FIRMWARE)
 	$(call say,FIRMWARE,$(FIRMWARE) for $(BOARD))

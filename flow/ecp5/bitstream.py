@@ -3,20 +3,21 @@
 """From the RTL to a board's bitstream: Yosys, nextpnr-ecp5, ecppack.
 
 usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--best] [--fabric-mhz MHZ] [--until
-netlist|packed] [--node FILE] [--legalize FILE] [--param NAME=VALUE ...] FILE...
+netlist|packed] [--without PRIMITIVE] [--node FILE] [--legalize FILE] [--param NAME=VALUE ...] FILE...
        bitstream.py --board NAME [--out DIR] [--firmware HEX] --only-firmware
 
 FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv, which a primitive of
-board.toml replaces. Every seed is placed and routed until one meets every clock of board.toml; DIR/NAME.bit is of the
-first that does, DIR/NAME.json says all of it. --best: every seed to its end; DIR/NAME.bit is of the one that meets
-every clock and has the fastest nodes. The netlist's crossings between clocks are checked before anything is placed
-(crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits. What is
-placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. What is placed or routed
-already, from the same netlist and pins with the same options, is not again: seeds may run side by side, a command each,
-and a last one takes all of them. --node: node_threads.il of experiments/node_threads/rewrite, node_threads.v beside it:
-one node that serves all (docs/design/threads.md), with a clock of its own. --legalize: the program of the folder
-legalize, with which a board that names primitives is placed (control_sets.py). --only-firmware: another firmware into
-what is placed and routed in DIR.
+board.toml replaces. --without: without that primitive of board.toml. Every seed is placed and routed until one meets
+every clock of board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. --best: every seed to
+its end; DIR/NAME.bit is of the one that meets every clock and has the fastest nodes. The netlist's crossings between
+clocks are checked before anything is placed (crossings.py). --until netlist ends there, DIR/area.json has its cells;
+--until packed when nextpnr has packed it and knows that it fits. What is placed is DIR/netlist.json, with four GPUs
+DIR/planned.json: floorplan.py fixes the block RAMs. What is placed or routed already, from the same netlist and pins
+with the same options, is not again: seeds may run side by side, a command each, and a last one takes all of them.
+--node: node_threads.il of experiments/node_threads/rewrite, node_threads.v beside it: one node that serves all
+(docs/design/threads.md), with a clock of its own. --legalize: the program of the folder legalize, with which a board
+that names primitives is placed (control_sets.py). --only-firmware: another firmware into what is placed and routed in
+DIR.
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool
 failed; 130: Ctrl-C. DIR/NAME.bit is whole or not there.
 """
@@ -63,6 +64,7 @@ def parse():
     p.add_argument("--best", action="store_true", help="every seed, not until one meets all")
     p.add_argument("--fabric-mhz", type=float, help="in place of board.toml's")
     p.add_argument("--until", choices=("netlist", "packed"))
+    p.add_argument("--without", metavar="PRIMITIVE")
     p.add_argument("--node", type=pathlib.Path)
     p.add_argument("--legalize", type=pathlib.Path)
     p.add_argument("--param", action="append", default=[])
@@ -108,6 +110,7 @@ def netlist(b, a, out, plan):
                         + (f"\nread_rtlil {a.node}" if a.node else ""))
         made.touch()
     area = check.area(json.loads((out / "stat.json").read_text()), b["top"])[b["top"]][0]
+    (out / "area.json").write_text(json.dumps({"settings": a.param, "tree": tree(), "cells": area}) + "\n")
     print(f"bitstream: {b['id']}: {area['comb']} COMB before packing, {area['ff']} FF, {area['bram']} DP16KD, "
           f"{area['dsp']} MULT18X18D", flush=True)
     for kind, key in (("TRELLIS_COMB", "comb"), ("TRELLIS_FF", "ff"), ("DP16KD", "bram"), ("MULT18X18D", "dsp")):
@@ -318,6 +321,8 @@ def main():
     a, built = parse(), tree()
     flow.YOSYS = flow.wasm
     b = boards.load(a.board)
+    if a.without:
+        b = boards.without(b, a.without)
     boards.check_pins(b)
     a.param = boards.settings(b, a.param)
     try:

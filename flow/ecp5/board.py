@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A board's folder below boards/: board.toml, pins.lpf, top.sv. docs/developer/porting.md has the fields.
 
-usage: board.py BOARD NAME=VALUE...    prints these settings of cfg_pkg.sv with the board's primitives in them
+usage: board.py BOARD [--without PRIMITIVE] NAME=VALUE...
+
+Prints these settings of cfg_pkg.sv with the board's primitives in them; --without: all but that one and those that
+need it.
 """
 import pathlib
 import re
@@ -23,6 +26,7 @@ PRIMITIVES = {"adder_bypass": "AdderBypass=1", "target_list_cache": "TargetListC
               "more_events": "Events=32", "gathered": "Gathered=1", "row_sparse": "RowSparse=1",
               "source_lists": "SourceLists=1", "packet_manager": "RpmEntries=8", "cache_limit": "CacheLimit=1",
               "multimem_red": "Reds=1"}
+NEEDS = {"switch_reductions": "target_list_cache"}  # the RTL refuses one without the other
 LOADER = {"load": list, "flash": list, "note": str}
 
 
@@ -80,6 +84,14 @@ def settings(b, assignments):
     return [f"{name}={own.get(name, value)}" for name, _, value in (a.partition("=") for a in assignments)]
 
 
+def without(b, primitive):
+    """The board without it, and without those that need it."""
+    if primitive not in b["primitives"]:
+        refuse(f"{b['folder']}/board.toml: {primitive} is none of its primitives: "
+               f"{', '.join(b['primitives']) or 'it has none'}")
+    return b | {"primitives": [p for p in b["primitives"] if primitive not in (p, NEEDS.get(p))]}
+
+
 def top_ports(path):
     """{port: width} of the top."""
     found = {}
@@ -107,5 +119,12 @@ def check_pins(b):
         balls[ball] = port
 
 
+def main():
+    b, assignments = load(sys.argv[1]), sys.argv[2:]
+    if assignments[:1] == ["--without"]:
+        b, assignments = without(b, assignments[1]), assignments[2:]
+    print(*settings(b, assignments))
+
+
 if __name__ == "__main__":
-    print(*settings(load(sys.argv[1]), sys.argv[2:]))
+    main()

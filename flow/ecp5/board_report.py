@@ -5,7 +5,8 @@
 usage: board_report.py BOARD FOLDER OUT
 
 Writes OUT/BOARD.md and OUT/BOARD.svg. Exit status 2: nothing is placed and routed in FOLDER.
-The floorplan shows, for each tile of the device, the part that most of its cells are of.
+The floorplan shows, for each tile of the device, the part that most of its cells are of. The area of each primitive is
+what `make board-area` measured below FOLDER's parent, on this board or on one whose device has the same settings.
 """
 import base64
 import collections
@@ -31,6 +32,7 @@ PARTS = (
     ("USB core", (0xbc, 0xbd, 0x22), r"\.i_usb\b"),
     ("clocks, crossings, pads", (0x7f, 0x7f, 0x7f), ""),
 )
+AREA = ("comb", "ff", "bram", "dsp")  # of KINDS, in area.json of bitstream.py
 KINDS = ("TRELLIS_COMB", "TRELLIS_FF", "DP16KD", "MULT18X18D")
 SCALE = 8   # pixels of a tile
 ROOM = 230  # of the legend
@@ -88,7 +90,35 @@ def table(head, rows):
             *("| " + " | ".join(map(str, r)) + " |" for r in rows), ""]
 
 
-def page(b, report, cells):
+def areas(b, folder, settings):
+    """(name of the board that was measured, commit, {primitive: cells that go with it}, cells of all), or None."""
+    def read(place):
+        file = place / "area.json"
+        return json.loads(file.read_text()) if file.exists() else None
+
+    for place in sorted(folder.parent.glob("*-n*"), key=lambda p: (p != folder, p.name)):
+        whole = read(place)
+        less = {p: read(place.with_name(f"{place.name}-without-{p}")) for p in b["primitives"]}
+        if less and whole and whole["settings"] == settings and all(less.values()):
+            return (place.name.rpartition("-n")[0], whole["tree"],
+                    {p: [whole["cells"][k] - m["cells"][k] for k in AREA] for p, m in less.items()},
+                    [whole["cells"][k] for k in AREA])
+    return None
+
+
+def by_primitive(measured):
+    """The section of the page."""
+    board, tree, primitives, whole = measured
+    rows = [[f"`{p}`" + "".join(f", and with it `{q}`" for q, need in boards.NEEDS.items() if need == p and q in
+                                primitives), *cells] for p, cells in primitives.items()]
+    return ["## Area by primitive",
+            *text("Cells before packing that the netlist has less without a primitive. `make board-area BOARD="
+                  f"{board}` measures it, here at commit {tree}. Primitives share logic, so the sum is not what all of "
+                  "them take together."), "",
+            *table(["primitive", *KINDS], [*rows, ["all of the device", *whole]])]
+
+
+def page(b, report, cells, measured):
     n = next(int(p.partition("=")[2]) for p in report["settings"] if p.startswith("N="))
     best = next(t for t in report["seeds"] if t["seed"] == report["seed"])
     per = report["cycle_clocks"]
@@ -116,6 +146,8 @@ def page(b, report, cells):
     lines += table(["part", *KINDS], [[PARTS[i][0], *(count[i, k] for k in KINDS)] for i in range(len(PARTS))
                                       if any(count[i, k] for k in KINDS)]
                    + [["**all**", *(f"**{total[k]}**, {100 * total[k] / boards.CAPACITY[k]:.1f} %" for k in KINDS)]])
+    if measured:
+        lines += by_primitive(measured)
     return "\n".join([*lines, "## Floorplan", f"![Which part each tile is of]({b['id']}.svg)", ""])
 
 
@@ -130,7 +162,10 @@ def main():
     cells = cells_of(folder / f"seed-{report['seed']}.json")
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{b['id']}.svg").write_text(picture(f"Floorplan of {b['name']}", cells))
-    (out / f"{b['id']}.md").write_text(page(b, report, cells))
+    measured = areas(b, folder, report["settings"])
+    (out / f"{b['id']}.md").write_text(page(b, report, cells, measured))
+    if b["primitives"] and not measured:
+        print(f"board-page: without the area of each primitive, which make board-area BOARD={b['id']} measures")
     print(f"board-page: {out}/{b['id']}.md")
 
 

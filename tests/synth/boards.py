@@ -147,10 +147,25 @@ def test_boards(work):
                            env={k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")})
         own = f"--node build/board/{name}-n4/node/node_threads.il" in r.stdout
         expect(f"{name}: its node has its primitives", r.returncode == 0 and own == bool(alone["primitives"]), r.stderr)
+        for p in alone["primitives"][:1]:
+            r = subprocess.run(["make", "-n", "bitstream", f"BOARD={name}", f"WITHOUT={p}"], cwd=ROOT,
+                               capture_output=True, text=True,
+                               env={k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL",
+                                                                                     "MFLAGS")})
+            there = f"build/board/{name}-n4-without-{p}"
+            expect(f"{name}: a folder of its own without {p}", f"--out {there} " in r.stdout
+                   and f"--without {p} --node {there}/node/node_threads.il" in r.stdout, r.stdout + r.stderr)
     some = {"primitives": ["delay", "more_events"]}
     expect("primitives replace settings of their names",
            boards.settings(some, ["N=4", "Delay=0", "Events=16", "Gathered=0"])
            == ["N=4", "Delay=1", "Events=32", "Gathered=0"])
+    one = boards.load("ecpix5-85f")
+    fewer = boards.without(one, "target_list_cache")["primitives"]
+    expect("without a primitive, without what needs it",
+           set(one["primitives"]) - set(fewer) == {"target_list_cache", "switch_reductions"}, fewer)
+    refused("refused: without a primitive that the board lacks",
+            python(SYNTH / "board.py", "ecpix5-85f", "--without", "link_rate", "N=4"),
+            "boards/ecpix5-85f/board.toml: link_rate is none of its primitives: adder_bypass,")
     known = (ROOT / "rtl/common/cfg_pkg.sv").read_text()
     expect("primitives are settings", all(f" {p.split('=')[0]};" in known for p in boards.PRIMITIVES.values()))
     # broken folders: one change each
@@ -434,15 +449,30 @@ def test_page(work):
     report = {"part": "P", "settings": ["N=4", "FlitBytes=8"], "cycle_clocks": 4, "mhz": {"node": 36.0, "fabric": 9.0},
               "seed": 2, "tools": "tool 1", "tree": "abc123", "seconds": 120, "mebibytes": 2048,
               "seeds": [{"seed": 1, **seed, "missed": ["usb"]}, {"seed": 2, **seed, "missed": []}]}
-    (work / "ecpix5-85f.json").write_text(json.dumps(report))
-    r = python(SYNTH / "board_report.py", "ecpix5-85f", work, out)
+    folder = work / "area/ecpix5-85f-n4"
+    folder.mkdir(parents=True)
+    for file in ("ecpix5-85f.json", "seed-2.json"):
+        (folder / file).write_text(json.dumps(report) if file == "ecpix5-85f.json" else (work / file).read_text())
+    # of another board, whose device has the same settings; its first primitive takes 7 flip-flops
+    names = boards.load("ecpix5-85f")["primitives"]
+    for place, ff in (("a-n4", 100), *((f"a-n4-without-{p}", 93 if p == names[0] else 100) for p in names)):
+        (folder.parent / place).mkdir()
+        area = {"settings": report["settings"], "tree": "def456", "cells": {"comb": 1, "ff": ff, "bram": 2, "dsp": 3}}
+        (folder.parent / place / "area.json").write_text(json.dumps(area))
+    r = python(SYNTH / "board_report.py", "ecpix5-85f", folder, out)
     text = (out / "ecpix5-85f.md").read_text() if r.returncode == 0 else r.stderr
     for line in ("| switch | 1 | 0 | 0 | 0 |", "| hub | 0 | 2 | 0 | 0 |", "| control SoC | 0 | 0 | 1 | 0 |",
                  "| USB core | 1 | 0 | 0 | 0 |", "9.00 million cycles per second",
                  "| 1 | 61.5 | 37.2 | 8.5 | 20.5 | missed |",
                  "| 2 | 61.5 | 37.2 | 8.5 | 20.5 | **met** |", "The bitstream is of seed 2.", "2 minutes and 2.0 GiB",
-                 "commit abc123 with tool 1"):
+                 "commit abc123 with tool 1", "`make board-area BOARD=a`", "commit def456",
+                 f"| `{names[0]}` | 0 | 7 | 0 | 0 |", f"| `{names[-1]}` | 0 | 0 | 0 | 0 |",
+                 "| `target_list_cache`, and with it `switch_reductions` |", "| all of the device | 1 | 100 | 2 | 3 |"):
         expect(f"page of a board: {line}", line in " ".join(text.split()), text)
+    (folder.parent / f"a-n4-without-{names[1]}/area.json").unlink()
+    r = python(SYNTH / "board_report.py", "ecpix5-85f", folder, out)
+    expect("page of a board: a primitive that is not measured", r.returncode == 0 and "make board-area" in r.stdout
+           and "Area by primitive" not in (out / "ecpix5-85f.md").read_text(), r.stdout + r.stderr)
     svg = (out / "ecpix5-85f.svg").read_text()
     raw = base64.b64decode(re.search(r"base64,([^\"]+)", svg)[1])
     at = raw.index(b"IDAT")
