@@ -197,6 +197,11 @@ def once(b, out, name, source, sources, made, args, what):
     begin = time.monotonic()
     if fault := nextpnr(b, out, name, source, args):
         stop(fault)
+    return note(done, args, begin)
+
+
+def note(done, args, begin):
+    """Writes what it took since BEGIN to DONE, and returns it."""
     took = {"args": args, "seconds": round(time.monotonic() - begin),
             "mebibytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
     done.write_text(json.dumps(took) + "\n")
@@ -222,21 +227,24 @@ def legalize(b, problem, result, seed):
 
 def place_control_sets(b, out, seed, args, mhz):
     """OUT/placed-SEED.json, unless it is there, from a placement without resets and enables that all seeds share.
-    Returns what it took."""
+    Returns what they took, the shared one first."""
     part, placed, packed, relaxed, rough = b["part"], *(out / f"{n}.json" for n in (
         f"placed-{seed}", "packed", "relaxed", "rough"))
-    pins, shared = b["folder"] / "pins.lpf", ["--seed", str(SEEDS[0]), *args[2:]]
+    pins, first = b["folder"] / "pins.lpf", ["--seed", str(SEEDS[0]), *args[2:]]
     with alone(out):
         design = json.loads((out / b["netlist"]).read_text())
         control_sets.relax(design, *(b["nets"][d][0] for d in ("node", "fabric")))
         flow.write_if_changed(relaxed, json.dumps(design))
         once(b, out, "packed", b["netlist"], [out / b["netlist"], pins], [packed],
-             ["--pack-only", "--write", str(packed), *shared], "all seeds")
-        took = once(b, out, "rough", relaxed.name, [relaxed, pins], [rough],
-                    ["--no-route", *PLACER, "--write", str(rough), *shared], "all seeds")
+             ["--pack-only", "--write", str(packed), *first], "all seeds")
+        shared = once(b, out, "rough", relaxed.name, [relaxed, pins], [rough],
+                    ["--no-route", *PLACER, "--write", str(rough), *first], "all seeds")
     made = [packed, rough, b["legalize"], *(pathlib.Path(m.__file__) for m in (control_sets, delays))]
-    if placed.exists() and all(placed.stat().st_mtime > s.stat().st_mtime for s in made):
-        return took
+    done = placed.with_suffix(".done")
+    if placed.exists() and done.exists() and all(placed.stat().st_mtime > s.stat().st_mtime for s in made):
+        return shared, json.loads(done.read_text())
+    done.unlink(missing_ok=True)
+    begin = time.monotonic()
     problem, result = out / f"problem-{seed}.txt", out / f"result-{seed}.txt"
     design, placement = json.loads(packed.read_text()), json.loads(rough.read_text())
     limits = delays.Limits(b, mhz, functools.partial(timing.domain_of, b))
@@ -253,26 +261,26 @@ def place_control_sets(b, out, seed, args, mhz):
           f"{wires[2]} refined; longest paths by estimate "
           + ", ".join(f"{refined} % of {limits.ns(ps):.1f} ns ({legal} % before)" for ps, legal, refined in paths),
           flush=True)
-    return took
+    return shared, note(done, args, begin)
 
 
 def place(b, out, seed, args, mhz):
-    """OUT/placed-SEED.json, unless it is there. Returns what it took."""
+    """OUT/placed-SEED.json, unless it is there. Returns what it took: (what all seeds share or None, the rest)."""
     if b["legalize"]:
         return place_control_sets(b, out, seed, args, mhz)
     placed = out / f"placed-{seed}.json"
     took = once(b, out, f"placed-{seed}", b["netlist"], [out / b["netlist"], b["folder"] / "pins.lpf"], [placed],
                    ["--no-route", *b["placer"], "--write", str(placed), *args], f"seed {seed}")
     print(f"bitstream: {b['id']}: seed {seed}: placed in {took['seconds']} s", flush=True)
-    return took
+    return None, took
 
 
 def route(b, a, out, mhz):
-    """Seeds in turn. Returns (the seed that meets everything or None, what each reached)."""
+    """Seeds in turn. Returns (the seed that meets everything or None, what each reached, what all of them took)."""
     tried, clock = [], "node" if "node" in mhz else "fabric"
     for seed in a.seed or SEEDS:
         args = ["--seed", str(seed), "--freq", str(timing.pads_mhz(b, mhz))]
-        took = [place(b, out, seed, args, mhz)]
+        shared, *took = place(b, out, seed, args, mhz)
         config, design, found = made = [out / f"seed-{seed}.{end}" for end in ("config", "json", "report.json")]
         took.append(once(b, out, f"seed-{seed}", f"placed-{seed}.json", [out / f"placed-{seed}.json"], made,
                         ["--no-pack", "--no-place", "--textcfg", str(config), "--write", str(design), "--report",
@@ -289,7 +297,13 @@ def route(b, a, out, mhz):
             break
     met = [t for t in tried if not t["missed"]]
     best = max(met, key=lambda t: t["clocks"][clock]["reached_mhz"], default=None)
-    return best and best["seed"], tried
+    return best and best["seed"], tried, total(shared, tried)
+
+
+def total(shared, tried):
+    """What seeds took together. What they share was done once."""
+    each = [*([shared] if shared else []), *tried]
+    return {"seconds": sum(t["seconds"] for t in each), "mebibytes": max(t["mebibytes"] for t in each)}
 
 
 def pack(b, out, seed, firmware):
@@ -358,10 +372,10 @@ def main():
             stop(fault)
         print(f"bitstream: {b['id']}: packed, pins and clocks as board.toml has them")
         return
-    seed, tried = route(b, a, out, mhz)
+    seed, tried, took = route(b, a, out, mhz)
     report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cycle_clocks": threads,
               "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried, "tools": tools(), "tree": built,
-              "seconds": sum(t["seconds"] for t in tried), "mebibytes": max(t["mebibytes"] for t in tried)}
+              **took}
     if seed is None:
         (out / "missed.json").write_text(json.dumps(report, indent=1) + "\n")
         best = min(tried, key=lambda t: len(t["missed"]))

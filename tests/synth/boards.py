@@ -328,7 +328,7 @@ def test_seeds(work):
 
         old, bitstream.nextpnr = bitstream.nextpnr, nextpnr
         try:
-            seed, tried = bitstream.route(b, argparse.Namespace(seed=list(seeds), best=best), out, mhz)
+            seed, tried, _ = bitstream.route(b, argparse.Namespace(seed=list(seeds), best=best), out, mhz)
         finally:
             bitstream.nextpnr = old
         return seed, [t["missed"] for t in tried]
@@ -340,6 +340,9 @@ def test_seeds(work):
     expect("seeds: a clock that is missed, with both ends of its path", len(missed[0]) == 1
            and "node reaches 47.9 of 48.0 MHz" in missed[0][0] and "first of posedge n_clk" in missed[0][0]
            and "last of posedge n_clk" in missed[0][0] and "0.5 ns in logic" in missed[0][0], missed)
+    each = [{"seconds": 60, "mebibytes": 5}, {"seconds": 70, "mebibytes": 6}]
+    expect("seeds: what they share counts once", bitstream.total({"seconds": 100, "mebibytes": 9}, each)
+           == {"seconds": 230, "mebibytes": 9} and bitstream.total(None, each) == {"seconds": 130, "mebibytes": 6})
     seed, missed = ends(three | {4: {"node": 49.0}}, best=True)
     expect("seeds: the best of all", seed == 3 and len(missed) == 4, (seed, missed))
     seed, missed = ends({1: {"node": 53.0, "in": 6.1}, 2: {"node": 49.0}}, best=True)

@@ -96,7 +96,7 @@ def refused(design, change, text):
 
 def seeds(legalize, folder, design):
     """Seeds share what nextpnr has placed, and each has a legal placement of its own."""
-    calls, old = [], bitstream.nextpnr
+    calls, took, old = [], [], bitstream.nextpnr
     real, rough = copy.deepcopy(design), json.dumps(design)
     for c in real["modules"]["top"]["cells"].values():
         del c["attributes"]["NEXTPNR_BEL"]
@@ -104,18 +104,21 @@ def seeds(legalize, folder, design):
     def nextpnr(b, out, name, source, args):
         calls.append(name)
         (out / f"{name}.json").write_text({"packed": json.dumps(real), "rough": rough}[name])
+        return None
 
-    b = {"id": "t", "part": {"device": "85k", "speed": 8}, "legalize": legalize, "netlist": "n.json", "folder": folder,
-         "nets": {d: (bit, {f"clk_{d}"}) for bit, d in ((9201, "node"), (9202, "fabric"))}}
+    b = {"id": "t", "part": {"device": "85k", "speed": 8}, "legalize": pathlib.Path(legalize), "netlist": "n.json",
+         "folder": folder, "nets": {d: (bit, {f"clk_{d}"}) for bit, d in ((9201, "node"), (9202, "fabric"))}}
     for name, text in (("n.json", json.dumps(real)), ("pins.lpf", "")):
         (folder / name).write_text(text)
     bitstream.nextpnr, bitstream.MOVES = nextpnr, 1000
     try:
-        for seed in (1, 2):
-            bitstream.place(b, folder, seed, ["--seed", str(seed), "--freq", "100"], {"node": 400, "fabric": 100})
+        for seed in (1, 2, 2):  # the last one finds its placement
+            took.append(bitstream.place(b, folder, seed, ["--seed", str(seed), "--freq", "100"],
+                                        {"node": 400, "fabric": 100}))
     finally:
         bitstream.nextpnr = old
     assert calls == ["packed", "rough"], calls
+    assert took[1] == took[2] and [t["args"][-3] for t in took[0]] == [str(bitstream.SEEDS[0]), "1"], took
     one, other = (json.loads((folder / f"placed-{s}.json").read_text()) for s in (1, 2))
     assert one != other
     for placed in (one, other):
