@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-# Boards: boards/NAME is one, docs/developer/porting.md says what is in its folder.
-#   make bitstream BOARD=ecpix5-85f [N=4] [FABRIC_MHZ=48] [SEEDS='1 2 3'] [BEST=1]
-#       PADS=1: without fabric, SoC and host link, as quickly as pins and clocks can be tried
-#   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the
+# Boards: each is a folder of boards. docs/developer/porting.md describes its files, docs/user/boards.md the commands.
+#   make bitstream BOARD=ecpix5-85f [N=4] [FABRIC_MHZ=48, the nodes' clock] [SEEDS='1 2 3'] [BEST=1]
+#       [UNTIL=netlist|packed] [WITHOUT=PRIMITIVE]
+#       PADS=1: without fabric, SoC and host link, for a quick check of pins and clocks
+#   make load BOARD=...    into the FPGA; make flash BOARD=... for power-up; LOADER='-c ft4232' instead of the
 #                          board's own options
-#   make board-page BOARD=...    docs/reference/boards/BOARD.md of it: clocks, cells, floorplan
-#   make board-area BOARD=...    a netlist without each of its primitives, for that page: an hour or more
-#   make board-pages    three seeds and the page of every board: hours
-#   make firmware-bitstream BOARD=...    the firmware of now into the bitstream, without place and route
+#   make board-page BOARD=...    its page, docs/reference/boards/BOARD.md: clocks, cells, floorplan
+#   make board-area BOARD=...    a netlist without each of its primitives, for that page: over an hour
+#   make board-pages    three seeds and the page of every board, and the area of the first one with primitives: hours
+#   make firmware-bitstream BOARD=... [FIRMWARE=FILE]    the current firmware into the bitstream, without place and
+#                          route
 BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard boards/*/board.toml)))))
 BOARD ?=
 WITHOUT ?=
 BOARD_DIR = $(B)/board/$(BOARD)-$(if $(filter 1,$(PADS)),pads,n$(BOARD_N))$(addprefix -without-,$(WITHOUT))
 BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
 BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),4)
-# of a board: without its primitives, which board.toml names (board, N)
+# settings of a board without the primitives that board.toml names (board, N)
 board_sizes = N=$(2) FlitBytes=8 $(SMALL_PARAMS)
 board_primitives = $(shell sed -n '/^primitives = \[/,/]/p' boards/$(1)/board.toml 2>/dev/null | grep -o '"[a-z_]*"')
-# from four on one node serves all (docs/design/threads.md): as many nodes do not fit an 85F. Without primitives it is
-# that of the models (board, N)
+# From four GPUs on, one node serves all (docs/design/threads.md), because four nodes do not fit an 85F. A board without
+# primitives has the node of the models (board, N)
 board_node = $(if $(call board_primitives,$(1)),$(B)/board/$(1)-n$(2)/node,$(B)/threads/n$(2)f8-small-threads)
 BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(if $(WITHOUT),$(BOARD_DIR)/node,$(call \
     board_node,$(BOARD),$(BOARD_N)))/node_threads.il))
@@ -27,7 +29,7 @@ $(foreach b,$(BOARDS),$(foreach n,$(sort 4 $(filter 4 5 6 7 8,$(BOARD_N))),$(if 
     $(call board_sizes,$(b),$(n)))))))
 $(if $(WITHOUT),$(eval $(call node_rules,$(BOARD_DIR)/node,$(BOARD_N),$$(PY) flow/ecp5/board.py $(BOARD) --without \
     $(WITHOUT) $(call board_sizes,$(BOARD),$(BOARD_N)))))
-# the device of LIKE in simulation, with one node for all, at its ULPI pins
+# a model of the device of LIKE, with one node for all GPUs, at its ULPI pins
 $(if $(LIKE),$(foreach n,$(filter 4 5 6 7 8,$(N)),$(eval \
     $(call device_rules,n$(n)f8-$(LIKE)-threads,$(n),8,$(LIKE),device_usb,threads))))
 BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' boards/$(BOARD)/board.toml \
@@ -36,7 +38,7 @@ BOARD_RTL = $(if $(BOARD_NODE),experiments/node_threads/fabric_threads.sv) \
     $(filter-out rtl/top/device_$(if $(filter pins,$(BOARD_USB)),usb,pins).sv,$(RTL) $(DEV_PKGS) $(DEV_IP) \
     $(DEV_MODS)) $(if $(filter pins,$(BOARD_USB)),$(USB_PINS),$(USB_CORE)) \
     $(filter-out rtl/board/board_$(if $(filter pins,$(BOARD_USB)),ulpi,pins).sv,$(BOARD_MODS))
-# PADS=1: a stub for fabric, SoC and host link, for what a board has around them, in minutes
+# PADS=1: a stub replaces fabric, SoC and host link, and the build has only what a board has around them
 PADS ?= 0
 FABRIC_MHZ ?=
 SEEDS ?=
@@ -85,8 +87,8 @@ firmware-bitstream: $(FIRMWARE)
 	$(call say,FIRMWARE,$(FIRMWARE) for $(BOARD))
 	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) --only-firmware
 
-# tops of boards, which no model has: each with the clocks that its PLL makes, with all nodes side by
-# side; in test-all one of them with one for all
+# Tops of boards, which no model contains. Each has the clocks that its PLL makes, and two nodes. In test-all one of
+# them has one node for all GPUs
 LINT_BOARDS := $(addsuffix .2,$(BOARDS))
 LINT_LONG_BOARDS := ecpix5-85f.4
 .PHONY: lint-boards $(addprefix lint-board-,$(BOARDS) $(LINT_BOARDS) $(LINT_LONG_BOARDS))
@@ -94,7 +96,7 @@ lint: lint-boards
 lint-boards: $(addprefix lint-board-,$(LINT_BOARDS))
 lint-long: $(addprefix lint-board-,$(LINT_LONG_BOARDS))
 $(addprefix lint-board-,$(BOARDS)): lint-board-%: lint-board-%.2
-# of the one node for all: its netlist, and what surrounds it
+# files of the one node for all GPUs: its netlist, and the RTL around it
 lint_threads = $(if $(filter 4,$(call dotted,$(1),2)),experiments/node_threads/node_threads.vlt \
     experiments/node_threads/fabric_threads.sv $(call board_node,$(call dotted,$(1),1),4)/node_threads.v)
 lint_settings = $(shell $(PY) flow/ecp5/board.py $(1) $(call board_sizes,$(1),$(2)))

@@ -6,20 +6,25 @@ usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--
 netlist|packed] [--without PRIMITIVE] [--node FILE] [--legalize FILE] [--param NAME=VALUE ...] FILE...
        bitstream.py --board NAME [--out DIR] [--firmware HEX] --only-firmware
 
-FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv, which a primitive of
-board.toml replaces. --without: without that primitive of board.toml. Every seed is placed and routed until one meets
-every clock of board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. --best: every seed to
-its end; DIR/NAME.bit is of the one that meets every clock and has the fastest nodes. The netlist's crossings between
-clocks are checked before anything is placed (crossings.py). --until netlist ends there, DIR/area.json has its cells;
---until packed when nextpnr has packed it and knows that it fits. What is placed is DIR/netlist.json, with four GPUs
-DIR/planned.json: floorplan.py fixes the block RAMs. What is placed or routed already, from the same netlist and pins
-with the same options, is not again: seeds may run side by side, a command each, and a last one takes all of them.
---node: node_threads.il of experiments/node_threads/rewrite, node_threads.v beside it: one node that serves all
-(docs/design/threads.md), with a clock of its own. --legalize: the program of the folder legalize, with which a board
-that names primitives is placed (control_sets.py). --only-firmware: another firmware into what is placed and routed in
-DIR.
-Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool
-failed; 130: Ctrl-C. DIR/NAME.bit is whole or not there.
+FILE: the RTL, packages first. The script adds the board's own top.
+--seed: it places and routes one seed after the other, until one meets every clock of board.toml. DIR/NAME.bit is of
+    that seed, and DIR/NAME.json has all figures.
+--best: it finishes every seed. DIR/NAME.bit is of the one that meets every clock and has the fastest nodes.
+--fabric-mhz: the nodes' clock, in place of board.toml's.
+--until netlist: it ends when the netlist's crossings between clocks are checked (crossings.py). DIR/area.json has the
+    cells. --until packed: it ends when nextpnr has packed the netlist, which then fits.
+--without: it leaves out this primitive of board.toml, and those that need it.
+--param: a setting of cfg_pkg.sv. A primitive of board.toml replaces it.
+--node: node_threads.il of experiments/node_threads/rewrite, with node_threads.v in the same folder. This one node
+    serves all GPUs (docs/design/threads.md), and has a clock of its own.
+--legalize: the program of the folder legalize. It places a board that names primitives, with --node (control_sets.py).
+--only-firmware: it puts another firmware into the routed design in DIR.
+
+With four GPUs nextpnr places DIR/planned.json, in which floorplan.py fixes the block RAMs, else DIR/netlist.json. The
+script reuses what it has placed and routed from the same netlist and pins with the same options. Seeds may therefore
+run at the same time, one command each, and a last command takes all of them.
+Exit status 1: a clock is missed (a line names the path), a crossing is wrong, or the design does not fit; 2: bad input,
+or a tool failed; 130: Ctrl-C. DIR/NAME.bit is complete or does not exist.
 """
 import argparse
 import contextlib

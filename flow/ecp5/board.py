@@ -4,8 +4,8 @@
 
 usage: board.py BOARD [--without PRIMITIVE] NAME=VALUE...
 
-Prints these settings of cfg_pkg.sv with the board's primitives in them; --without: all but that one and those that
-need it.
+Prints these settings of cfg_pkg.sv with the board's primitives in them. --without: it leaves out this primitive, and
+those that need it.
 """
 import pathlib
 import re

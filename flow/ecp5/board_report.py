@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What place and route of a board came to, as a page with its floorplan: of what bitstream.py left in a folder.
+"""Writes the page of a routed board, with its floorplan, from the files that bitstream.py left in a folder.
 
 usage: board_report.py BOARD FOLDER OUT
 
 Writes OUT/BOARD.md and OUT/BOARD.svg. Exit status 2: nothing is placed and routed in FOLDER.
-The floorplan shows, for each tile of the device, the part that most of its cells are of. The area of each primitive is
-what `make board-area` measured below FOLDER's parent, on this board or on one whose device has the same settings.
+The floorplan shows, for each tile of the device, the part that most of its cells belong to. `make board-area` measured
+the area of each primitive below FOLDER's parent, on this board or on one whose device has the same settings.
 """
 import base64
 import collections

@@ -6,10 +6,10 @@ area within its limits.
 usage: check.py [--top NAME] [--out DIR] [--param NAME=VALUE ...] [--max-comb N] [--max-bram N] FILE...
        check.py --netlist FILE --top NAME [--fast] [--out DIR] [--max-comb N] [--max-bram N] [--dsp N]
 
-The second one takes a netlist of word width (RTLIL) in the RTL's place; --fast maps for speed as pnr does. Prints
-area per module, over all its instances, with what is inside them (own: without), as COMB (= LUT4 + 2 CCU2C + 4
-TRELLIS_DPR16X4), flip-flops, DP16KD and MULT18X18D. Yosys runs from the current folder (its slang front end opens only
-files below it). Exit status 1: a check failed, 2: Yosys failed.
+The second form reads a netlist of words (RTLIL) instead of the RTL. --fast maps for speed, as pnr.py does. The script
+prints the area of each module, summed over its instances with their contents (own: without). The columns are COMB
+(= LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4), flip-flops, DP16KD and MULT18X18D. Yosys runs from the current folder (its slang
+front end opens only files below it). Exit status 1: a check failed; 2: Yosys failed.
 """
 import argparse
 import json

@@ -4,9 +4,10 @@
 
 usage: clocks.py BOARD FOLDER [THREADS]
 
-Writes FOLDER/clocks_pkg.sv and FOLDER/board_clocks.sv. Exit status 2: the PLL cannot make what board.toml asks for.
-board.toml's `fabric` is the clock that the nodes have. With THREADS, one node for so many (docs/design/threads.md), it
-is called `node`, and `fabric` is a clock so many times slower, in phase with it; without, both are one clock.
+Writes FOLDER/clocks_pkg.sv and FOLDER/board_clocks.sv. `fabric` of board.toml is the nodes' clock. Without THREADS,
+`node` and `fabric` are this one clock. With THREADS, one node serves that many GPUs (docs/design/threads.md): `node` is
+this clock, and `fabric` is slower by this factor and in phase with it.
+Exit status 2: the PLL cannot make the clocks that board.toml requests.
 """
 import pathlib
 import sys

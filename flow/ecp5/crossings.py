@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lists every path between clocks of a netlist, and from pins, and checks that each ends in a module of rtl/cdc, or in
-a register that stands at a pad.
+"""Lists every path of a netlist between clocks, and from pins, and checks that each ends in a register that a module of
+rtl/cdc has marked.
 
 usage: crossings.py NETLIST.json TOP [PIN=CLOCK ...] [CLOCK~CLOCK ...]
 
-NETLIST: as Yosys writes it, of ECP5 cells. A clock is named by the net that clocks registers. PIN=CLOCK: the port
-belongs to that clock (a bus that a chip outside sends with it); any other input belongs to no clock. CLOCK~CLOCK: they
-come from one oscillator in phase, so that timing analysis covers what is between them; here they are one. A register is
-known by the attribute mw_cdc of the net that it drives:
+NETLIST: as Yosys writes it, of ECP5 cells. The name of a clock is that of the net that clocks registers. PIN=CLOCK:
+the port belongs to this clock, with which an external chip drives it. Every other input belongs to no clock.
+CLOCK~CLOCK: both come from one oscillator in phase, and count as one here, because timing analysis covers the paths
+between them. The attribute mw_cdc of the net that a register drives is its mark:
   sync    its data come from one register of another clock, or a pin, with no logic between
   data    (cdc_fifo) its data come from a RAM that another clock writes, by addresses of its own clock
   reset   (cdc_reset) its asynchronous reset comes from a register or a net of any clock
-Whatever else has a source in another clock or in a pin without one is reported, with where it begins. Exit status 1:
-there is such a path; 2: bad input.
+The script reports every other path from another clock, or from a pin without one, with its start. Exit status 1: there
+is such a path; 2: bad input.
 """
 import collections
 import json

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the block RAMs lie on the 85F, as a function of the netlist's hierarchical names.
 
-nextpnr's placer piles them up in some of the device's four rows of them, one beside the other; the wires to them then
+Without a plan nextpnr's placer fills some of the device's four rows of block RAMs completely. The wires to them then
 cross in one place, and routing takes hours.
 
-The switch of eight ports alone: each port has half a row: its queues, one from each other port, and its input's queue.
-The columns are in the order of the ports that the flits come from, so that what an input sends runs straight across the
-rows. There is space between them, and the outermost places stay free: from corner to corner of the device takes most of
-a cycle of 60 MHz.
+The switch of eight ports alone: each port has half a row, for a queue from each other port and its input's queue. The
+columns are in the order of the ports that the flits come from, so the wires of an input run straight across the rows.
+There is space between the block RAMs. The outermost places stay free, because a wire from corner to corner of the
+device takes most of a cycle of 60 MHz.
 
-The device of four GPUs: a wire to several block RAMs of one row runs along that row, where all of its others run, too.
-So what the same wires go to lies in different rows, one below the other, and the wires in the columns: a port of the
-switch in each row, a bank of the GPU's memory in each. From left to right as flits go: switch, hub, GPU; and the USB
-core at the upper right. On a board whose USB pads are at the upper left everything lies the other way round (mirrored):
-from an edge to the middle of the device a wire takes half of what ULPI leaves for the way from a pad to a register, and
-the placer, which knows no limit of pads, follows the block RAMs.
+The device of four GPUs: a wire to several block RAMs of one row runs along that row, where many others run, too. Block
+RAMs on the same wires therefore lie in different rows, one below the other, and the wires run in the columns. Each row
+has a port of the switch and a bank of the GPU's memory. From left to right, as flits go, lie switch, hub and GPU, and
+the USB core at the upper right. If a board's USB pads are at the upper left, the plan is mirrored. A wire from an edge
+to the middle of the device would take half of the time that ULPI leaves from a pad to a register. The placer has no
+limits for pads, and follows the block RAMs.
 """
 import re
 

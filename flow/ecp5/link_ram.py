@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The RAM that a part has in two configurations: a table of the modules whose memories differ by
-0.1 KiB or more, and of all memories.
+"""Prints the RAM of a part in two configurations: a table of the modules whose memories differ by 0.1 KiB or more, and
+of all memories.
 
 usage: link_ram.py --out DIR --top NAME --param NAME=VALUE ... --other NAME=VALUE ... FILE...
 
-OTHER are settings of the second configuration besides those of the first. Memories are those that Yosys finds in the
-RTL, of any size; a module stands for all its instances. Exit status 2: Yosys failed."""
+--other: settings that the second configuration has in addition to those of the first. The table counts every memory
+that Yosys finds in the RTL, of any size. A module stands for all its instances. Exit status 2: Yosys failed."""
 import argparse
 import collections
 import json

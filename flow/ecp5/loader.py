@@ -4,8 +4,8 @@
 
 usage: loader.py load|flash --board NAME --out DIR [--options WORDS]
 
-load: into the FPGA, until power goes; flash: for power-up. The options are those of board.toml, or WORDS. Exit
-status 2: bad input, or openFPGALoader is not there; else openFPGALoader's own.
+load: into the FPGA, until power-off; flash: for power-up. The options are those of board.toml, or WORDS, to which flash
+adds -f. Exit status 2: bad input, or openFPGALoader is missing; else openFPGALoader's own.
 """
 import argparse
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs nextpnr-ecp5, and shows what it is at while it does: placing and routing of a whole device take a quarter of an
-hour each, and say nothing."""
+"""Runs nextpnr-ecp5 and shows its progress: to place and to route a whole device take from a quarter of an hour to an
+hour each, and nextpnr prints nothing meanwhile."""
 import re
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prose of the pages that place and route write."""
+"""Wraps the prose of the pages that place and route write."""
 import textwrap
 
 

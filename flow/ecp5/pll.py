@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of an ECP5 PLL (EHXPLLL) for the clocks that a board asks for, and the module around it.
+"""Parameters of an ECP5 PLL (EHXPLLL) for the clocks that a board requests, and the module around it.
 
-usage: pll.py INPUT_MHZ NAME=MHZ[!]...    prints the module board_clocks; ! asks for the frequency exactly
+usage: pll.py INPUT_MHZ NAME=MHZ[!]...    prints the module board_clocks; !: exactly this frequency
 
-CLKOP goes back to the PLL, which locks it to its input; the clocks are CLKOS, CLKOS2 and CLKOS3, other divisors of
-the same oscillator. What is not asked for exactly gets the highest frequency that is not above. Bounds: FPGA-DS-02012
-(sysCLOCK PLL timing) and FPGA-TN-02200. Exit status 2: the PLL cannot make them.
+CLKOP is the feedback of the PLL, which locks it to the input. The clocks are CLKOS, CLKOS2 and CLKOS3, other divisors
+of the same oscillator. An exact clock is within 100 ppm. Every other clock has the highest possible frequency at or
+below the requested one, within 2 %. Bounds: FPGA-DS-02012 (sysCLOCK PLL timing) and FPGA-TN-02200. Exit status 2: the
+PLL cannot make them.
 """
 import sys
 

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Places and routes parts of the fabric on the ECP5 85F and writes what they take and how fast they
-are to a page of the docs.
+"""Places and routes parts of the fabric on the ECP5 85F, and writes their area and clock to a page of the docs.
 
 usage: pnr.py [--out DIR] [--doc FILE] [--only NAME ...] [--no-route] [--param NAME=VALUE ...] FILE...
 
-The parts are PARTS below. A part has more ports than the device has pins: a wrapper feeds its inputs from one shift
-register, through a register each that may lie where its input is read, and folds its outputs into one, so that every
-path begins and ends in a flip-flop; the wrapper's cells are not counted. A part with a speed grade is placed and
-routed for that one, and timed for the other one as it lies there; a part without is synthesized and counted for the
-arithmetic. --param is a setting of cfg_pkg.sv, for every part that has one.
-FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and
-with --no-route none is. What is not routed shows its placement, the clock by nextpnr's estimate of the wires,
-or the cells of its netlist.
-Exit status 1: a part does not fit or misses its clock, 2: a tool failed.
+The parts are PARTS below. A part has more ports than the device has pins, so a wrapper feeds its inputs from one shift
+register, and folds its outputs into one. Each input has a register that may lie near its reader. Every path thus begins
+and ends in a flip-flop. The wrapper's cells are not counted.
+A part with a speed grade is placed and routed for that grade, and timed for the other grade with the same placement. A
+part without a grade is only synthesized, and its cells are counted.
+--param: a setting of cfg_pkg.sv, for every part that has it.
+--no-route: no part is routed. Otherwise a part is routed again if its netlist has changed. The page shows the placement
+    of a part that is not routed, with the clock by nextpnr's estimate of the wires, or the cells of its netlist.
+FILE: the RTL, packages first.
+Exit status 1: a part does not fit or misses its clock; 2: a tool failed.
 """
 import argparse
 import json
@@ -33,14 +33,14 @@ DEVICE = "85k"
 PACKAGE = "CABGA756"
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}
 GRADES = (6, 8)
-# the first one with which nextpnr's estimate reaches the clock asked for, else the one that comes closest: between
-# two seeds lie 10 % and more
+# the first one with which nextpnr's estimate reaches the required clock, else the one that comes closest. Two seeds
+# differ by 10 % and more
 SEEDS = (1, 2, 3, 4)
 LEVELS = 2  # of hierarchy below the top that the table shows
 # Of nextpnr, for the placement of a part: the paths of eight ports are mostly wire, so timing weighs more than it does
 # by default, and cells are spread more.
 PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "40"]}
-FLOORPLAN = {"switch-8": floorplan.switch_8}  # parts whose block RAMs nextpnr is reported where to put
+FLOORPLAN = {"switch-8": floorplan.switch_8}  # parts whose block RAMs have a plan
 # name: top, parameters, speed grade, clock asked for in MHz. With a RAM of its own for each queue of partials the
 # switch of 8 ports would take 240 of the device's 208 block RAMs.
 PARTS = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows what a program of synthesis is at, by the end of its log: it takes minutes and says nothing itself."""
+"""Shows the progress of a tool by the end of its log. Such a tool runs for minutes and prints nothing itself."""
 import subprocess
 import tempfile
 import time

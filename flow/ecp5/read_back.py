@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a bitstream is whole: ecpunpack follows its commands and its checksums, and what comes out has the block RAMs
-of the configuration that it was packed from, the CPU's with the firmware among them."""
+"""Checks that a bitstream is complete. ecpunpack follows its commands and checksums. The result must have the block
+RAMs of the configuration that the bitstream was packed from, including the CPU's with the firmware."""
 import subprocess
 
 import flow

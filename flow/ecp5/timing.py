@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nextpnr's report of a routed design says of a board's clocks, of the way to and from the pads of its bus, and of
-paths between its clocks; and what of that misses what board.toml asks for."""
+"""Reads nextpnr's report of a routed design: a board's clocks, the paths to and from the pads of its bus, and the paths
+between its clocks. Lists what misses the requirements of board.toml."""
 
 SKEW_NS = 0.5  # between two outputs of one PLL, with the nets that they drive
 
