@@ -112,9 +112,9 @@ def by_primitive(measured):
     rows = [[f"`{p}`" + "".join(f", and with it `{q}`" for q, need in boards.NEEDS.items() if need == p and q in
                                 primitives), *cells] for p, cells in primitives.items()]
     return ["## Area by primitive",
-            *text("Cells before packing that the netlist has less without a primitive. `make board-area BOARD="
-                  f"{board}` measures it, here at commit {tree}. Primitives share logic, so the sum is not what all of "
-                  "them take together."), "",
+            *text("Cells before packing by which the netlist is smaller without the primitive. `make board-area BOARD="
+                  f"{board}` measured them at commit {tree}. Primitives share logic, so the sum of the rows is not the "
+                  "area of all primitives."), "",
             *table(["primitive", *KINDS], [*rows, ["all of the device", *whole]])]
 
 
