@@ -366,8 +366,9 @@ def main():
     plan = functools.partial(floorplan.device_4, **b["floorplan"]) if threads == 4 else None
     with alone(out):
         mhz = clocks.make(b, out, a.fabric_mhz, threads)
-        for old in (*(f"{b['id']}.{end}" for end in ("bit", "config", "json")), "missed.json"):
-            (out / old).unlink(missing_ok=True)
+        if not a.until:
+            for old in (*(f"{b['id']}.{end}" for end in ("bit", "config", "json")), "missed.json"):
+                (out / old).unlink(missing_ok=True)
         area = netlist(b, a, out, plan)
         b["netlist"] = planned(out, plan)
     if a.until == "netlist":
