@@ -26,7 +26,9 @@ PRIMITIVES = {"adder_bypass": "AdderBypass=1", "target_list_cache": "TargetListC
               "more_events": "Events=32", "gathered": "Gathered=1", "row_sparse": "RowSparse=1",
               "source_lists": "SourceLists=1", "packet_manager": "RpmEntries=8", "cache_limit": "CacheLimit=1",
               "multimem_red": "Reds=1"}
-NEEDS = {"switch_reductions": "target_list_cache"}  # the RTL refuses one without the other
+# the RTL refuses one without the others
+NEEDS = {"switch_reductions": ("target_list_cache",), "source_lists": ("row_sparse",),
+         "tile_reductions": ("switch_reductions", "gathered", "row_ranges")}
 LOADER = {"load": list, "flash": list, "note": str}
 
 
@@ -69,6 +71,10 @@ def load(name):
     for primitive in b["primitives"]:
         if primitive not in PRIMITIVES:
             refuse(f"{where}: primitives: {primitive} is none of {', '.join(PRIMITIVES)}")
+    for primitive in b["primitives"]:
+        for other in NEEDS.get(primitive, ()):
+            if other not in b["primitives"]:
+                refuse(f"{where}: primitives: {primitive} needs {other}")
     if b["part"]["device"] not in DEVICES or not b["part"]["name"].startswith(DEVICES[b["part"]["device"]] + "-"):
         refuse(f"{where}: part {b['part']['name']} is none that nextpnr has as --{b['part']['device']}")
     for file in ("pins.lpf", "top.sv"):
@@ -89,7 +95,10 @@ def without(b, primitive):
     if primitive not in b["primitives"]:
         refuse(f"{b['folder']}/board.toml: {primitive} is none of its primitives: "
                f"{', '.join(b['primitives']) or 'it has none'}")
-    return b | {"primitives": [p for p in b["primitives"] if primitive not in (p, NEEDS.get(p))]}
+    out = {primitive}
+    while more := {p for p in b["primitives"] if p not in out and out.intersection(NEEDS.get(p, ()))}:
+        out |= more
+    return b | {"primitives": [p for p in b["primitives"] if p not in out]}
 
 
 def top_ports(path):

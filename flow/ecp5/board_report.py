@@ -106,11 +106,15 @@ def areas(b, folder, settings):
     return None
 
 
-def by_primitive(measured):
+def by_primitive(b, measured):
     """The section of the page."""
     board, tree, primitives, whole = measured
-    rows = [[f"`{p}`" + "".join(f", and with it `{q}`" for q, need in boards.NEEDS.items() if need == p and q in
-                                primitives), *cells] for p, cells in primitives.items()]
+
+    def name(p):
+        kept = boards.without(b, p)["primitives"]
+        return f"`{p}`" + "".join(f", and with it `{q}`" for q in b["primitives"] if q != p and q not in kept)
+
+    rows = [[name(p), *cells] for p, cells in primitives.items()]
     return ["## Area by primitive",
             *text("Cells before packing by which the netlist is smaller without the primitive. `make board-area BOARD="
                   f"{board}` measured them at commit {tree}. Primitives share logic, so the sum of the rows is not the "
@@ -147,7 +151,7 @@ def page(b, report, cells, measured):
                                       if any(count[i, k] for k in KINDS)]
                    + [["**all**", *(f"**{total[k]}**, {100 * total[k] / boards.CAPACITY[k]:.1f} %" for k in KINDS)]])
     if measured:
-        lines += by_primitive(measured)
+        lines += by_primitive(b, measured)
     return "\n".join([*lines, "## Floorplan", f"![Which part each tile is of]({b['id']}.svg)", ""])
 
 

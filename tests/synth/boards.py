@@ -163,6 +163,9 @@ def test_boards(work):
     fewer = boards.without(one, "target_list_cache")["primitives"]
     expect("without a primitive, without what needs it",
            set(one["primitives"]) - set(fewer) == {"target_list_cache", "switch_reductions"}, fewer)
+    tiles = boards.without({"primitives": [*one["primitives"], "tile_reductions"]}, "target_list_cache")["primitives"]
+    expect("without a primitive, without what needs one that needs it",
+           "tile_reductions" not in tiles and len(tiles) == len(one["primitives"]) - 2, tiles)
     refused("refused: without a primitive that the board lacks",
             python(SYNTH / "board.py", "ecpix5-85f", "--without", "link_rate", "N=4"),
             "boards/ecpix5-85f/board.toml: link_rate is none of its primitives: adder_bypass,")
@@ -182,6 +185,8 @@ def test_boards(work):
             ("a field that is missing", "board.toml", 'usb = "ulpi"', "", "usb is missing"),
             ("a primitive that is none", "board.toml", "primitives = [", 'primitives = ["delays", ',
              "primitives: delays is none of adder_bypass,"),
+            ("a primitive without one that it needs", "board.toml", '"row_sparse", ', "",
+             "primitives: source_lists needs row_sparse"),
             ("a floorplan that is no table", "board.toml", 'usb = "ulpi"', 'usb = "ulpi"\nfloorplan = true',
              "floorplan is no dict"),
             ("a floorplan of another kind", "board.toml", "[loader]", "[floorplan]\nmirrored = 1\n[loader]",
