@@ -13,7 +13,9 @@
 BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard boards/*/board.toml)))))
 BOARD ?=
 WITHOUT ?=
-BOARD_DIR = $(B)/board/$(BOARD)-$(if $(filter 1,$(PADS)),pads,n$(BOARD_N))$(addprefix -without-,$(WITHOUT))
+# folder of a build (board, pads or N)
+board_dir = $(B)/board/$(1)-$(2)$(addprefix -without-,$(WITHOUT))
+BOARD_DIR = $(call board_dir,$(BOARD),$(if $(filter 1,$(PADS)),pads,n$(BOARD_N)))
 BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
 BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),4)
 # settings of a board without the primitives that board.toml names (board, N)
@@ -21,14 +23,12 @@ board_sizes = N=$(2) FlitBytes=8 $(SMALL_PARAMS)
 board_primitives = $(shell sed -n '/^primitives = \[/,/]/p' boards/$(1)/board.toml 2>/dev/null | grep -o '"[a-z_]*"')
 # From four GPUs on, one node serves all (docs/design/threads.md), because four nodes do not fit an 85F. A board without
 # primitives has the node of the models (board, N)
-board_node = $(if $(call board_primitives,$(1)),$(B)/board/$(1)-n$(2)/node,$(B)/threads/n$(2)f8-small-threads)
-BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(if $(WITHOUT),$(BOARD_DIR)/node,$(call \
-    board_node,$(BOARD),$(BOARD_N)))/node_threads.il))
+board_node = $(if $(call board_primitives,$(1)),$(call board_dir,$(1),n$(2))/node,$(B)/threads/n$(2)f8-small-threads)
+BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(call \
+    board_node,$(BOARD),$(BOARD_N))/node_threads.il))
 $(foreach b,$(BOARDS),$(foreach n,$(sort 4 $(filter 4 5 6 7 8,$(BOARD_N))),$(if $(call board_primitives,$(b)),$(eval \
     $(call node_rules,$(call board_node,$(b),$(n)),$(n),$$(PY) flow/ecp5/board.py $(b) \
-    $(call board_sizes,$(b),$(n)))))))
-$(if $(WITHOUT),$(eval $(call node_rules,$(BOARD_DIR)/node,$(BOARD_N),$$(PY) flow/ecp5/board.py $(BOARD) --without \
-    $(WITHOUT) $(call board_sizes,$(BOARD),$(BOARD_N)))))
+    $(addprefix --without ,$(WITHOUT)) $(call board_sizes,$(b),$(n)))))))
 # a model of the device of LIKE, with one node for all GPUs, at its ULPI pins
 $(if $(LIKE),$(foreach n,$(filter 4 5 6 7 8,$(N)),$(eval \
     $(call device_rules,n$(n)f8-$(LIKE)-threads,$(n),8,$(LIKE),device_usb,threads))))

@@ -115,12 +115,11 @@ def netlist(b, a, out, plan):
                         + (f"\nread_rtlil {a.node}" if a.node else ""))
         made.touch()
     area = check.area(json.loads((out / "stat.json").read_text()), b["top"])[b["top"]][0]
-    (out / "area.json").write_text(json.dumps({"settings": a.param, "tree": tree(), "cells": area}) + "\n")
     print(f"bitstream: {b['id']}: {area['comb']} COMB before packing, {area['ff']} FF, {area['bram']} DP16KD, "
           f"{area['dsp']} MULT18X18D", flush=True)
-    for kind, key in (("TRELLIS_COMB", "comb"), ("TRELLIS_FF", "ff"), ("DP16KD", "bram"), ("MULT18X18D", "dsp")):
-        if area[key] > boards.CAPACITY[kind]:
-            stop(f"does not fit: {area[key]} {kind} of the {boards.CAPACITY[kind]} that {b['part']['name']} has: fewer "
+    for (kind, most), key in zip(boards.CAPACITY.items(), check.KEYS):
+        if area[key] > most:
+            stop(f"does not fit: {area[key]} {kind} of the {most} that {b['part']['name']} has: fewer "
                  "GPUs (N=), or smaller settings")
     net = crossings.Netlist(json.loads((out / "netlist.json").read_text()), b["top"])
     b["nets"] = clock_nets(b, net)
@@ -370,6 +369,7 @@ def main():
             for old in (*(f"{b['id']}.{end}" for end in ("bit", "config", "json")), "missed.json"):
                 (out / old).unlink(missing_ok=True)
         area = netlist(b, a, out, plan)
+        (out / "area.json").write_text(json.dumps({"settings": a.param, "tree": built, "cells": area}) + "\n")
         b["netlist"] = planned(out, plan)
     if a.until == "netlist":
         return

@@ -18,6 +18,7 @@ import sys
 import zlib
 
 import board as boards
+import check
 from paragraph import text
 
 # a part, its colour, and what the path of its instances holds: the first that does
@@ -32,7 +33,6 @@ PARTS = (
     ("USB core", (0xbc, 0xbd, 0x22), r"\.i_usb\b"),
     ("clocks, crossings, pads", (0x7f, 0x7f, 0x7f), ""),
 )
-AREA = ("comb", "ff", "bram", "dsp")  # of KINDS, in area.json of bitstream.py
 KINDS = ("TRELLIS_COMB", "TRELLIS_FF", "DP16KD", "MULT18X18D")
 SCALE = 8   # pixels of a tile
 ROOM = 230  # of the legend
@@ -101,8 +101,8 @@ def areas(b, folder, settings):
         less = {p: read(place.with_name(f"{place.name}-without-{p}")) for p in b["primitives"]}
         if less and whole and whole["settings"] == settings and all(less.values()):
             return (place.name.rpartition("-n")[0], whole["tree"],
-                    {p: [whole["cells"][k] - m["cells"][k] for k in AREA] for p, m in less.items()},
-                    [whole["cells"][k] for k in AREA])
+                    {p: [whole["cells"][k] - m["cells"][k] for k in check.KEYS] for p, m in less.items()},
+                    [whole["cells"][k] for k in check.KEYS])
     return None
 
 
