@@ -31,14 +31,14 @@ static uint64_t slice_of(const struct mw_device *d)
 static int read_progress(struct mw_device *d, uint64_t *activity, uint64_t *tokens,
                          uint64_t *cycles)
 {
-    enum { WORDS = MW_NUM_CLASSES + 3 };
+    enum { FLITS = 2 * MW_NUM_CLASSES, WORDS = FLITS + 3 }; // of the uplink, and of the downlink
     int status = 0;
     uint64_t sum = 0, finished = 0;
     for (unsigned g = 0; g < d->info.gpus && !status; g++) {
         struct mw_register list[WORDS] = {{.address = MWI_NODE(g, status.tokens_done)},
                                           {.address = MWI_NODE(g, status.expert_tiles)},
                                           {.address = MWI_NODE(g, status.retired)}};
-        for (unsigned c = 0; c < MW_NUM_CLASSES; c++)
+        for (unsigned c = 0; c < FLITS; c++)
             list[3 + c].address = MWI_FABRIC(counters) + 4 * (16 * g + c);
         status = mwi_read_list(d, list, WORDS);
         for (unsigned i = 0; i < WORDS && !status; i++)
