@@ -272,7 +272,7 @@ static const struct mw_option options[] = {
                 "as wide inside as its links"),
     MW_UNSIGNED("in-flight", AT(in_flight), 0, MW_MAX_IN_FLIGHT, "K",
                 "tokens in flight per home, {} (default {default}: no limit)"),
-    MW_UNSIGNED("open-rows", AT(open_rows), 0, MW_BUILT_OPEN_ROWS, "K",
+    MW_UNSIGNED("open-rows", AT(open_rows), 0, MW_FAR_OPEN_ROWS, "K",
                 "open reductions per home, {} (default {default}: as many as the device has)"),
     MW_ADDS("set", AT(settings), mw_add_run_setting, mw_run_settings, "NAME=VALUE",
             "change a setting of the list below; may be given several times"),

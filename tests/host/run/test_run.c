@@ -307,7 +307,7 @@ static void refuses_bad_options(void **state)
         {{"--gpus", "8", "--gpus", "16"}, "--gpus 16: --gpus is there twice"},
         {{"--layer", "0", "--layers", "1"}, "--layer and --layers: both say which layers run"},
         {{"--set", "window=4", "--set", "window=8"}, "--set window=8: window is set twice"},
-        {{"--set", "store_credits=33"}, "--set store_credits=33: expected 0 to 32"},
+        {{"--set", "store_credits=256"}, "--set store_credits=256: expected 0 to 255"},
         {{"--tile", "256"}, "--tile 256: expected a whole number from 1 to 255"},
         {{"--link-latency", "2048"}, "--link-latency 2048: expected a whole number from 1 to 2047"},
         {{"--spread", "wide"}, "--spread wide"},

@@ -598,13 +598,14 @@ static void refuses_what_the_device_cannot_hold(void **state)
             "bytes of memory per GPU, it has 8589934592", "combine rows", "--tokens-per-gpu");
     REFUSES(SMALL_RUN "--experts 130 --k 2", "cannot hold", "experts per GPU: 65, it has 64",
             "--gpus");
-    REFUSES(SYNTHETIC "--open-rows 9", "--open-rows 9", "0 to 8");
+    REFUSES(SYNTHETIC "--open-rows 65", "--open-rows 65", "0 to 64");
+    REFUSES(SYNTHETIC "--open-rows 9", "open_rows: 9, the device holds 8");
     REFUSES(SIZED(6, 32, 256) EXPERTS_8, "--tile 256", "1 to 255");
     REFUSES(SYNTHETIC "--expert-cycles 65536", "--expert-cycles", "65536");
     REFUSES(SYNTHETIC "--in-flight 65536", "--in-flight", "65536");
     REFUSES(SYNTHETIC "--link-latency 2048", "--link-latency 2048", "1 to 2047");
     REFUSES(SYNTHETIC "--set credits=1", "--set credits=1", "no setting of that name");
-    REFUSES(SYNTHETIC "--set store_credits=256", "--set store_credits=256", "0 to 32");
+    REFUSES(SYNTHETIC "--set store_credits=256", "--set store_credits=256", "0 to 255");
     REFUSES(SYNTHETIC "--set small=2", "--set small=2", "0 to 1");
     REFUSES(SYNTHETIC "--set store_credit=1", "(store_credits?)");
     REFUSES(SYNTHETIC "--set start_delay=65536", "start_delay");
