@@ -228,6 +228,7 @@ UNIT_TOP_rx_errors := rx_hub
 UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 \
     CacheEntries=64 Reds=0 Events=32 RowRanges=1 RowTypes=0
 UNIT_SRCS_rx_errors := tests/unit/hub/rx_hub.sv
+UNIT_C_rx_errors := $(addprefix tests/unit/hub/rx_errors_,stores.cpp returns.cpp tables.cpp)
 $(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 \
     MaxLocalExperts=4 CacheEntries=64 Reds=0 TargetListCache=0 Events=16 RowRanges=0 SwitchReductions=0 RowTypes=0))
 $(eval $(call variant,rx_errors_by_switch,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 \

@@ -58,15 +58,30 @@ struct rx_bench : model<Vrx_hub> {
         cfg.set("gt_base", GT);
         cfg.set("xd_base", XD);
         cfg.set("yd_base", YD);
+        set(fields);
+    }
+
+    void set(const std::map<std::string, unsigned> &fields)
+    {
         for (auto &f : fields)
             cfg.set(f.first, f.second);
         cfg.drive(dut.cfg_i);
     }
-
     void set(const char *field, uint64_t value)
     {
         cfg.set(field, value);
         cfg.drive(dut.cfg_i);
+    }
+    /// The engine lists a row of its own.
+    void push(unsigned le, unsigned row)
+    {
+        dut.push_valid_i = 1;
+        dut.push_le_i = static_cast<uint8_t>(le);
+        dut.push_row_i = row;
+        settle();
+        assert_true(dut.push_ready_o);
+        cycle();
+        dut.push_valid_i = 0;
     }
     void map_expert(unsigned expert, bool valid, unsigned gpu, unsigned le)
     {
