@@ -200,6 +200,7 @@ UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=10 TokensLog2=5 MaxExperts=128 MaxLocalExperts=16 \
     CacheEntries=64 Reds=0 Events=32 RowRanges=1 RowTypes=0
 UNIT_SRCS_rx_store := tests/unit/hub/rx_hub.sv
+UNIT_C_rx_store := tests/unit/hub/rx_store_rates.cpp
 $(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 \
     MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=16 RowRanges=0 RowTypes=1))
 $(eval $(call variant,rx_store_by_switch,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 \
