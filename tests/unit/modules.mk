@@ -149,6 +149,7 @@ UNIT_SRCS_expert_fetch := rtl/gpu/expert_fetch.sv
 UNIT_PARAMS_expert_fetch := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=12 SourceLists=1 Gathered=1 TokensLog2=6
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduce/reduction.sv
+UNIT_C_reduction := $(addprefix tests/unit/hub/reduction_,refused.cpp sums.cpp)
 UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 Groups=16 SwitchReductions=0 Gathered=1
 $(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 Groups=16 \
     SwitchReductions=1 Gathered=0))
