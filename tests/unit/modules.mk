@@ -122,6 +122,7 @@ UNIT_ANY_switch_parts := 1
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4 TokensLog2=12
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
+UNIT_C_expert_engine := $(addprefix tests/unit/gpu/expert_engine_,tiles.cpp rows.cpp)
 UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=0 SourceLists=1 RowTypes=0 \
     GateGradients=0 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
 $(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=1 \
