@@ -193,6 +193,7 @@ $(eval $(call variant,packet_manager_16,packet_manager,N=16 FlitBytes=16 MemByte
     RpmEntries=32))
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
+UNIT_C_streams := tests/unit/gpu/streams_waits.cpp
 UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 \
     Gathered=1 TileReductions=1 SumEntries=16 RowSparse=1 SourceLists=1 GateGradients=1 StreamInstrs=256
 $(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 \
