@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // row_sum alone: rows of every kind from a model of the set-up, which answers for the addresses
-// of terms as late as it likes; memory, results and credits as in test_reduction. Every flit that
-// leaves is compared; 1 credit, 1 flit, 16 terms and R, poison and rows without a term are among
-// the cases. The rate of own rows, and of rows of ST packets.
+// of terms as late as it likes; memory, results and credits as in reduction_model.h. Every flit
+// that leaves is compared; 1 credit, 1 flit, 16 terms and R, poison and rows without a term are
+// among the cases. The rate of own rows, and of rows of ST packets.
 
 #include "Vrow_sum.h"
 #include "reduction_model.h"
