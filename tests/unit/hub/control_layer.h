@@ -8,7 +8,7 @@
 #include "bench/errors.h"
 #include "bench/memory.h"
 #include "event_numbers.h"
-#include "isa.h"
+#include "instr.h"
 #include "node_cfg.h"
 
 #ifndef PARAM_SwitchReductions
@@ -58,18 +58,6 @@ struct expected {
     {
     }
 };
-
-inline mw_instr instr(unsigned op, unsigned flags, unsigned imm, uint32_t a, uint32_t b, uint32_t c)
-{
-    return {static_cast<uint8_t>(op),
-            static_cast<uint8_t>(flags & 15),
-            static_cast<uint8_t>(flags >> 4 & 3),
-            static_cast<uint8_t>(flags >> 6 & 3),
-            static_cast<uint16_t>(imm),
-            a,
-            b,
-            c};
-}
 
 /// What control must make of its instructions in a layer.
 struct control_layer : model<Vcontrol> {

@@ -42,14 +42,7 @@ struct bench : reduction_rows {
     void command(unsigned op, unsigned flags, unsigned imm, uint32_t a, uint32_t b, uint32_t c)
     {
         const unsigned kind = own_kind.dtype << 8 | own_kind.redop << 12;
-        const mw_instr in = {static_cast<uint8_t>(op),
-                             static_cast<uint8_t>(flags & 15),
-                             static_cast<uint8_t>(flags >> 4 & 3),
-                             static_cast<uint8_t>(flags >> 6 & 3),
-                             static_cast<uint16_t>(imm | kind),
-                             a,
-                             b,
-                             c};
+        const mw_instr in = instr(op, flags, imm | kind, a, b, c);
         memcpy(&dut.cmd_i, &in, sizeof in);
         dut.cmd_valid_i = 1;
         retired = false;

@@ -7,7 +7,7 @@
 
 #include "Vreduction.h"
 #include "bench/errors.h"
-#include "isa.h"
+#include "instr.h"
 #include "reduction_model.h"
 
 #include <map>

@@ -8,7 +8,7 @@
 #include "bench/errors.h"
 #include "bench/memory.h"
 #include "bench/values.h"
-#include "isa.h"
+#include "instr.h"
 #include "node_cfg.h"
 
 #include <algorithm>

@@ -34,6 +34,17 @@ static void combine_run(bench &b, unsigned tokens, unsigned requested, bool by_r
           tokens, 0);
 }
 
+// Delays around the hub, whose ports are always ready in the first six rounds.
+static void slow_around(settings &s, dice &rng, unsigned round)
+{
+    s.ready = round < 6 ? 100 : 25 + rng.below(75);
+    s.miss = rng.below(100);
+    s.open_rows = rng.below(12);
+    s.port = rng.below(N);
+    s.result_gap = rng.below(70);
+    s.request_gap = rng.below(90);
+}
+
 TEST(combines_and_serves)
 {
     static const unsigned sizes[] = {512, 128, 384 + F, 256 - F, 2 * F, F};
@@ -48,13 +59,8 @@ TEST(combines_and_serves)
             s.local = 16;
         if (s.k > s.local * N)
             s.k = s.local * N;
-        s.ready = round < 6 ? 100 : 25 + rng.below(75);
-        s.miss = rng.below(100);
+        slow_around(s, rng, round);
         s.credits = rng.below(6);
-        s.open_rows = rng.below(12);
-        s.port = rng.below(N);
-        s.result_gap = rng.below(70);
-        s.request_gap = rng.below(90);
         bench b(s);
         combine_run(b, 20, 20, round % 2, false);
         most_open = std::max(most_open, b.max_open);
@@ -75,12 +81,7 @@ TEST_IF(BY_SWITCH, combines_what_is_granted)
         s.local = std::max((s.k + N - 1) / N, 1 + rng.below(64 / N));
         s.local = std::min(s.local, 16u);
         s.k = std::min(s.k, s.local * N);
-        s.ready = round < 6 ? 100 : 25 + rng.below(75);
-        s.miss = rng.below(100);
-        s.open_rows = rng.below(12);
-        s.port = rng.below(N);
-        s.result_gap = rng.below(70);
-        s.request_gap = rng.below(90);
+        slow_around(s, rng, round);
         s.faults = round % 3 ? 0 : 20;
         bench b(s);
         combine_run(b, 24, 20, true, false);
@@ -96,11 +97,7 @@ TEST_IF(TILES, sums_of_tiles)
         s.by_switch = s.tiles = true;
         s.row_bytes = rng.pick({512u, 128u, 256 - F, F});
         s.k = 1;
-        s.ready = round < 6 ? 100 : 25 + rng.below(75);
-        s.open_rows = rng.below(12);
-        s.port = rng.below(N);
-        s.result_gap = rng.below(70);
-        s.request_gap = rng.below(90);
+        slow_around(s, rng, round);
         s.faults = round % 3 ? 0 : 20;
         bench b(s);
         b.own_kind = {};

@@ -32,19 +32,6 @@ static rates random_rate(dice &rng)
     return {ready(), ready(), ready(), ready(), rng.pick({0u, 0u, 3u, 30u})};
 }
 
-static mw_instr instr(unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned imm,
-                      unsigned flags = 0)
-{
-    return {static_cast<uint8_t>(op),
-            static_cast<uint8_t>(flags & 15),
-            static_cast<uint8_t>(flags >> 4 & 3),
-            static_cast<uint8_t>(flags >> 6 & 3),
-            static_cast<uint16_t>(imm),
-            a,
-            b,
-            c};
-}
-
 // Mostly with gate weights; rows alone, and those at explicit addresses, now and then.
 static unsigned flags(dice &rng)
 {
@@ -61,10 +48,10 @@ static void random_tokens(unsigned op, unsigned runs, unsigned in_flight)
         l.in_flight = in_flight ? rng.between(1, in_flight) : 0;
         hub b(l, random_rate(rng));
         const unsigned split = rng.below(l.tokens + 1);
-        b.run(instr(op, 0, split, rng.word(), rng.below(0x10000), flags(rng)));
+        b.run(instr(op, flags(rng), rng.below(0x10000), 0, split, rng.word()));
         if (rng.percent(50))
             b.go();
-        b.run(instr(op, split, l.tokens - split, rng.word(), rng.below(0x10000), flags(rng)));
+        b.run(instr(op, flags(rng), rng.below(0x10000), split, l.tokens - split, rng.word()));
         unmapped += b.errors.count(MW_HWERR_UNMAPPED);
         duplicate += b.errors.count(MW_HWERR_DUPLICATE);
     }
@@ -106,8 +93,8 @@ TEST(rowsp_of_lists)
         hub b(l, random_rate(rng));
         const unsigned split = rng.below(l.tokens + 1);
         for (unsigned half = 0; half < 2; half++) {
-            b.run(instr(MW_I_ST_ROWSP, half * split, half ? l.tokens - split : split, rng.word(),
-                        rng.below(0x10000)));
+            b.run(instr(MW_I_ST_ROWSP, 0, rng.below(0x10000), half * split,
+                        half ? l.tokens - split : split, rng.word()));
             for (unsigned g = 0; g < N; g++)
                 for (unsigned le = 0; le < LOCAL; le++) {
                     b.dut.notified_gpu_i = static_cast<uint8_t>(g);
@@ -140,8 +127,8 @@ TEST(gathered)
                            shift = rows ? l.row_shift : 7;
             const uint32_t length = (count << shift) + (rng.one_in(6) ? F * rng.between(1, 3) : 0);
             const uint32_t a = (first << shift) + (rng.one_in(8) ? MEM : 0);
-            b.run(instr(MW_I_MULTIMEM_ST, a, length, F * rng.below(2 * MEM / F), rng.between(5, 6),
-                        rows ? 1 : 2));
+            b.run(instr(MW_I_MULTIMEM_ST, rows ? 1 : 2, rng.between(5, 6), a, length,
+                        F * rng.below(2 * MEM / F)));
         }
     }
 }
@@ -161,8 +148,8 @@ TEST(homes)
             const uint32_t rows = rng.below(l.tokens + 1) << l.row_shift;
             const uint32_t a = F * rng.below((MEM - b.home_from(N - 1)) / F);
             const unsigned group = rng.one_in(4) ? rng.below(256) : rng.below(GROUPS - N + 1);
-            b.run(instr(MW_I_MULTIMEM_RED, a, rows + (rng.one_in(8) ? F : 0),
-                        F * rng.below(2 * MEM / F), group | MW_DTYPE_U32 << 8 | 0x8000, 1));
+            b.run(instr(MW_I_MULTIMEM_RED, 1, group | MW_DTYPE_U32 << 8 | 0x8000, a,
+                        rows + (rng.one_in(8) ? F : 0), F * rng.below(2 * MEM / F)));
         }
     }
 }
@@ -191,7 +178,7 @@ TEST(linear)
             if (op == MW_I_MULTIMEM_RED) // mostly types and operators that exist
                 imm |= rng.below(rng.one_in(8) ? 16 : MW_DTYPES) << 8 |
                        rng.below(rng.one_in(4) ? 16 : 3) << 12;
-            b.run(instr(op, a, n, c, imm, rng.below(256)));
+            b.run(instr(op, rng.below(256), imm, a, n, c));
         }
     }
 }
@@ -217,27 +204,27 @@ TEST(refused)
     for (unsigned op : {MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED}) {
         for (unsigned imm = 0; imm < 0x10000;
              imm = imm < 300 ? imm + 1 : imm + rng.between(1, 999)) {
-            const mw_instr in = instr(op, 0, F, half, imm);
+            const mw_instr in = instr(op, 0, imm, 0, F, half);
             if ((op == MW_I_MULTIMEM_ST ? imm : imm & 255) >= GROUPS || b.refusal(in))
                 refuse(b.refusal(in), in);
             else
                 allow(in);
         }
-        refuse(MW_HWERR_UNMAPPED, instr(op, 0, F, half, 7)); // has no member
-        refuse(MW_HWERR_UNMAPPED, instr(op, 0, F, half, GROUPS + 6));
-        refuse(MW_HWERR_UNMAPPED, instr(op, 0, F, half, 0xf0 + 6));
-        allow(instr(op, 0, F, half, 6));
+        refuse(MW_HWERR_UNMAPPED, instr(op, 0, 7, 0, F, half)); // has no member
+        refuse(MW_HWERR_UNMAPPED, instr(op, 0, GROUPS + 6, 0, F, half));
+        refuse(MW_HWERR_UNMAPPED, instr(op, 0, 0xf0 + 6, 0, F, half));
+        allow(instr(op, 0, 6, 0, F, half));
     }
-    refuse(MW_HWERR_UNMAPPED, instr(MW_I_MULTIMEM_ST, 0, F, half, 0x100 + 6));
+    refuse(MW_HWERR_UNMAPPED, instr(MW_I_MULTIMEM_ST, 0, 0x100 + 6, 0, F, half));
     for (unsigned imm :
          {0x0806u, 0x8806u, 0x0506u, 0x6006u, 0x3006u}) // fp types have no bits to combine
-        refuse(MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_RED, 0, F, half, imm));
+        refuse(MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_RED, 0, imm, 0, F, half));
     if (!PARAM_SumEntries)
-        refuse(MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_RED, 0, F, half, 0x8006u));
+        refuse(MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_RED, 0, 0x8006u, 0, F, half));
     refuse(MW_HWERR_REDUCTION,
-           instr(MW_I_MULTIMEM_RED, 1, F, half, 0x0816)); // the first of three errors
+           instr(MW_I_MULTIMEM_RED, 0, 0x0816, 1, F, half)); // the first of three errors
     for (unsigned gpu : {N, N + 1, 31u, 32u, 33u, 0x100u, 0x8000u, 0xffffu})
-        refuse(MW_HWERR_UNMAPPED, instr(MW_I_ST_LINEAR, 0, F, half, gpu));
+        refuse(MW_HWERR_UNMAPPED, instr(MW_I_ST_LINEAR, 0, gpu, 0, F, half));
     for (unsigned op : {MW_I_ST_LINEAR, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED}) {
         const unsigned to = op == MW_I_ST_LINEAR ? 0 : 6;
         const uint32_t bad[][3] = {
@@ -248,21 +235,21 @@ TEST(refused)
             {2 * MEM, F, half},   {MEM | F, F, half},      {MEM, MEM, half},
             {0, UINT32_MAX, 0},   {half, half + 1, half},  {2 * MEM, 0, half}};
         for (const auto &r : bad)
-            refuse(MW_HWERR_BOUNDS, instr(op, r[0], r[1], r[2], to));
-        allow(instr(op, MEM - F, F, half, to));
-        allow(instr(op, MEM, 0, half, to));
+            refuse(MW_HWERR_BOUNDS, instr(op, 0, to, r[0], r[1], r[2]));
+        allow(instr(op, 0, to, MEM - F, F, half));
+        allow(instr(op, 0, to, MEM, 0, half));
     }
-    allow(instr(MW_I_ST_LINEAR, 0, MEM, 0, N - 1)); // all of it
+    allow(instr(MW_I_ST_LINEAR, 0, N - 1, 0, MEM, 0)); // all of it
     const uint32_t stride = 1u << FULL.row_shift, rows = (MEM - b.base(true)) & ~(stride - 1);
-    allow(instr(MW_I_MULTIMEM_ST, 0, 2 * stride, half, 6, 1));
-    allow(instr(MW_I_MULTIMEM_ST, 0, rows, half, 6, 1));
-    allow(instr(MW_I_MULTIMEM_ST, 0, MEM - b.base(false), half, 6, 2));
+    allow(instr(MW_I_MULTIMEM_ST, 1, 6, 0, 2 * stride, half));
+    allow(instr(MW_I_MULTIMEM_ST, 1, 6, 0, rows, half));
+    allow(instr(MW_I_MULTIMEM_ST, 2, 6, 0, MEM - b.base(false), half));
     for (uint32_t length : {1u, F, stride - F, stride + F, stride / 2, rows + stride, MEM + stride})
-        refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 0, length, half, 6, 1));
-    refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 0, MEM - b.base(false) + F, half, 6, 2));
-    refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, F, MEM - b.base(false), half, 6, 2));
+        refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 1, 6, 0, length, half));
+    refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 2, 6, 0, MEM - b.base(false) + F, half));
+    refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 2, 6, F, MEM - b.base(false), half));
     for (unsigned flag : {1u, 2u}) // beyond any memory with its base
-        refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 0u - F, stride, half, 6, flag | 0x30));
+        refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, flag | 0x30, 6, 0u - F, stride, half));
     for (unsigned op : {MW_I_DYMULTIMEM_ST, MW_I_ST_ROWSP, MW_I_ST}) {
         const uint32_t end = 1u << FULL.token_shift;
         const uint32_t bad[][2] = {{0, end + 1},
@@ -281,9 +268,9 @@ TEST(refused)
                                    {5, (2u << PARAM_TokensLog2) - 2}};
         for (const auto &r : bad)
             refuse(MW_HWERR_BOUNDS,
-                   instr(op, r[0], r[1], rng.word(), rng.below(0x10000), rng.below(256)));
-        allow(instr(op, 0, end, rng.word(), rng.below(0x10000)));
-        allow(instr(op, end, 0, rng.word(), rng.below(0x10000)));
+                   instr(op, rng.below(256), rng.below(0x10000), r[0], r[1], rng.word()));
+        allow(instr(op, 0, rng.below(0x10000), 0, end, rng.word()));
+        allow(instr(op, 0, rng.below(0x10000), end, 0, rng.word()));
     }
 }
 
@@ -333,7 +320,7 @@ static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack, un
     l.token_shift = 5;
     l.port = 1;
     l.latency = 3;
-    rate_of(l, instr(op, 0, l.tokens, 0, 0, flag), slack);
+    rate_of(l, instr(op, flag, 0, 0, l.tokens, 0), slack);
 }
 
 // The same of rows that lie apart.
@@ -346,7 +333,7 @@ static void rate_apart(unsigned row_bytes)
     l.tokens = 12;
     l.token_shift = 4;
     l.latency = 3;
-    rate_of(l, instr(MW_I_MULTIMEM_ST, 0, l.tokens << l.row_shift, 0, 6, 1), 8);
+    rate_of(l, instr(MW_I_MULTIMEM_ST, 1, 6, 0, l.tokens << l.row_shift, 0), 8);
 }
 
 TEST(rates)
