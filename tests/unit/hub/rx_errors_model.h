@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A hub that waits for one packet, for the tests of its errors: it sees every report, event and
-// credit, and compares memory. Linked into the tests rx_errors.
+// A hub that waits for one packet, for the tests rx_errors: it sees every report, event and credit,
+// and compares memory.
 #ifndef RX_ERRORS_MODEL_H
 #define RX_ERRORS_MODEL_H
 
