@@ -88,6 +88,8 @@ $(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenR
     PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 TargetListCache=0 SwitchReductions=0))
 # every signal can be seen: the modules inside are tested one by one
 UNIT += ingress
+UNIT_C_ingress := tests/unit/switch/ingress_queue.cpp tests/unit/switch/ingress_targets.cpp \
+    tests/unit/switch/ingress_copies.cpp
 UNIT_SRCS_ingress := rtl/switch/input/ingress.sv
 UNIT_FLAGS_ingress := --public-flat-rw
 UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartSharedRam=1 \
@@ -101,6 +103,7 @@ $(eval $(call variant,ingress_kept,ingress,N=5 FlitBytes=16 MaxExperts=64 OpenRo
     MergeKeep=4096 KeepRows=4))
 UNIT += egress
 UNIT_TOP_egress := switch_output
+UNIT_C_egress := tests/unit/switch/egress_queues.cpp
 UNIT_SRCS_egress := tests/unit/switch/switch_output.sv
 UNIT_FLAGS_egress := --public-flat-rw
 UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartSharedRam=1 \
