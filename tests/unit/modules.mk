@@ -120,6 +120,7 @@ UNIT_SRCS_queue_parts := tests/unit/switch/queue_parts.sv
 UNIT_ANY_queue_parts := 1
 UNIT_PARAMS_queue_parts := N=4
 UNIT += switch_parts
+UNIT_C_switch_parts := tests/unit/switch/port_monitors.cpp
 UNIT_SRCS_switch_parts := tests/unit/switch/switch_parts.sv
 UNIT_ANY_switch_parts := 1
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4 TokensLog2=12
