@@ -56,8 +56,7 @@ UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/switch/test_switch.cpp
 UNIT_SRCS_switch_2_8 := tests/unit/switch/switch_bench.sv
-UNIT_C_switch_2_8 := tests/unit/switch/switch_guard.cpp tests/unit/switch/switch_rows.cpp \
-    tests/unit/switch/switch_loads.cpp
+UNIT_C_switch_2_8 := $(sort $(wildcard tests/unit/switch/switch_*.cpp))
 UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0
 $(eval $(call variant,switch_4_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16))
 $(eval $(call variant,switch_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16))

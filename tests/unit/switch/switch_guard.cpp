@@ -13,8 +13,7 @@ static constexpr unsigned SLACK = 200; // cycles from an event to its effect on 
 
 static std::unique_ptr<hubs> guarded(unsigned latency = 1)
 {
-    auto b = std::make_unique<hubs>(latency);
-    b->usual_tables();
+    auto b = bench(latency);
     b->dut.ctl_limit_i = PERIOD_LOG2;
     return b;
 }
@@ -106,7 +105,7 @@ static uint32_t counter_beside_traffic(hubs &b, unsigned p, unsigned i)
 {
     b.dut.ctl_cnt_port_i = static_cast<uint8_t>(p);
     b.dut.ctl_cnt_idx_i = static_cast<uint8_t>(i);
-    b.run(4);
+    b.cycles(4);
     return b.dut.cnt_data_o;
 }
 
@@ -141,7 +140,7 @@ static void works_again(hubs &b, load &l)
         }
     }
     unsigned stood_in = b.stood_in;
-    b.run(200);
+    b.cycles(200);
     b.finish();
     assert_int_equal(b.dut.down_o, 0);
     // rows from before it was up may be poisoned, and there are at most these
@@ -165,9 +164,7 @@ static void takes_nothing(unsigned cls, unsigned least, unsigned most)
                 if (s != bad && b->ports[s].queue[MW_CLS_CTRL].size() < 2)
                     b->send(s, b->make(MW_OP_EVENT, s, bad));
         if (cls == MW_CLS_PART && rows && b->ports[bad].queue[MW_CLS_REQ].empty()) {
-            packet r = b->make(MW_OP_DYMULTIMEM_LD_REDUCE, bad, 0);
-            r.h.len = 1024;
-            r.set_targets({expert(*b, (bad + 1) % n, 0)});
+            packet r = b->reduction(bad, 1024, {expert(*b, (bad + 1) % n, 0)});
             b->send(bad, r);
             rows--;
         }
@@ -292,7 +289,7 @@ TEST(pauses_inside_a_partial)
                 o.stop = flits;
                 o.gap = 1 + b->rng() % 5;
             }
-            b->run(60);
+            b->cycles(60);
         }
         b->finish();
     }
@@ -435,9 +432,7 @@ TEST(comes_up_beside_requests)
                 for (unsigned s = 0; s < n; s++) {
                     if (s == bad || !b->percent(60 * b->f / 16 / (n - 1)))
                         continue;
-                    packet r = b->make(MW_OP_DYMULTIMEM_LD_REDUCE, s, 0);
-                    r.h.len = b->f;
-                    r.set_targets({expert(*b, bad, 0)});
+                    packet r = b->reduction(s, b->f, {expert(*b, bad, 0)});
                     if (b->ports[s].queue[MW_CLS_REQ].empty())
                         b->send(s, r);
                 }
@@ -470,9 +465,7 @@ TEST(partials_come_before_the_end)
             for (unsigned s = 0; s < n; s++) {
                 hubs::port &q = b->ports[s];
                 if (ask && s != bad && q.queue[MW_CLS_REQ].size() < 2) {
-                    packet r = b->make(MW_OP_DYMULTIMEM_LD_REDUCE, s, 0);
-                    r.h.len = 128;
-                    r.set_targets({expert(*b, bad, 0)});
+                    packet r = b->reduction(s, 128, {expert(*b, bad, 0)});
                     b->send(s, r);
                 }
                 if (s == bad && !b->down[bad] && q.queue[MW_CLS_STORE].size() < 4)

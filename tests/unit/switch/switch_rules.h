@@ -23,6 +23,19 @@
 #define PARAM_TileReductions 0
 #endif
 
+/// Lanes of a READY, LD or GRANT that count: home, and index of a row.
+inline std::vector<std::pair<unsigned, unsigned>> lanes_of(const mw_header &h)
+{
+    const uint64_t upper = h.addr | uint64_t{h.target0} << 48;
+    std::vector<std::pair<unsigned, unsigned>> lanes;
+    for (unsigned i = 0; i < MW_LANES; i++) {
+        const uint64_t lane = upper >> MW_LANE_BITS * i;
+        if (lane >> 20 & 1)
+            lanes.emplace_back(lane >> 15 & 31, lane & 0x7fff);
+    }
+    return lanes;
+}
+
 struct verdict {
     unsigned code = MW_HWERR_NONE; ///< why it is rejected; of one that is accepted, why its copies
                                    ///< are marked bad, if that is an error of the sender
@@ -85,13 +98,8 @@ struct switch_rules {
     /// What is wrong with the lanes of one.
     unsigned check_lanes(const mw_header &h, unsigned src) const
     {
-        const uint64_t upper = h.addr | uint64_t{h.target0} << 48;
         bool some = false, nowhere = false, barred = false, beyond = false;
-        for (unsigned i = 0; i < MW_LANES; i++) {
-            const uint64_t lane = upper >> MW_LANE_BITS * i;
-            const unsigned home = lane >> 15 & 31, index = lane & 0x7fff;
-            if (!(lane >> 20 & 1))
-                continue;
+        for (const auto &[home, index] : lanes_of(h)) {
             some = true;
             nowhere |= home >= n;
             barred |= home < n && home != src && !(reach(src) >> home & 1);
