@@ -330,6 +330,7 @@ UNIT_PARAMS_vccio_18 := SettleLog2=10
 UNIT += host_link
 UNIT_SRCS_host_link := $(DEV_PKGS) rtl/host/host_link.sv
 UNIT_PARAMS_host_link := N=2 FlitBytes=8 MemBytesLog2=17
+UNIT_C_host_link := tests/unit/host/host_link_errors.cpp tests/unit/host/host_link_hidden.cpp
 $(eval $(call variant,host_link_16,host_link,N=2 FlitBytes=16 MemBytesLog2=17))
 UNIT += link_fuzz
 UNIT_TOP_link_fuzz := host_link

@@ -14,6 +14,7 @@
 #include <map>
 #include <type_traits>
 
+constexpr uint32_t VERSION = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR;
 constexpr unsigned GPUS = 2, MEM_LOG2 = 17, BAD_REGISTER = 0x50000;
 
 /// What the firmware replies to a command: a mixture of all that it was given.
@@ -60,6 +61,14 @@ struct host_link_bench : tb::model<Vhost_link> {
         mem_rate = rates[below(4)];
         most_bytes = below(2) ? 8 : 1 + below(8);
         delay = 1 + below(longest);
+    }
+
+    bytes random_bytes(size_t size)
+    {
+        bytes b(size);
+        for (auto &x : b)
+            x = static_cast<uint8_t>(rng());
+        return b;
     }
 
     // behind the link
@@ -243,7 +252,7 @@ struct host_link_bench : tb::model<Vhost_link> {
         reset();
     }
 
-    void step()
+    void cycle() override
     {
         dut.cmd_rdata_i = cmd_next;
         dut.rep_rdata_i = rep_next;
@@ -294,7 +303,7 @@ struct host_link_bench : tb::model<Vhost_link> {
         offered = 0;
         dut.out_valid_i = 0;
         settle();
-        step();
+        cycle();
         dut.link_reset_i = 0;
         transfer.clear();
         in.clear();
@@ -307,7 +316,7 @@ struct host_link_bench : tb::model<Vhost_link> {
         uint64_t since = now;
         while (in.empty()) {
             assert_true(now - since < limit);
-            step();
+            cycle();
         }
         frame f;
         assert_true(read_frame(in.front(), &f));
