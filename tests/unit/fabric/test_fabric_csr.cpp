@@ -232,21 +232,9 @@ TEST(node_accesses)
 TEST(refused)
 {
     registers b;
-    const uint32_t addresses[] = {0x38,
-                                  0x3c,
-                                  0x4c,
-                                  0x74,
-                                  0xb0,
-                                  0x7fc,
-                                  0x1800,
-                                  0x12000,
-                                  0x40000,
-                                  0x50000,
-                                  MW_MAP_NODES + MW_MAP_NODE_STRIDE * NODES,
-                                  0x10000 + MW_MAP_NODES * 2,
-                                  0x80200000,
-                                  0xfffffffc};
-    for (uint32_t a : addresses) {
+    for (uint32_t a : {0x38u, 0x3cu, 0x4cu, 0x74u, 0xb0u, 0x7fcu, 0x1800u, 0x12000u, 0x40000u,
+                       0x50000u, MW_MAP_NODES + MW_MAP_NODE_STRIDE * NODES,
+                       0x10000 + MW_MAP_NODES * 2, 0x80200000u, 0xfffffffcu}) {
         uint32_t value = 1;
         assert_false(b.access(true, a, &value));
         assert_false(b.access(false, a, &value));
