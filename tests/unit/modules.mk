@@ -87,9 +87,9 @@ $(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenR
     PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 TargetListCache=0 SwitchReductions=0))
 # every signal can be seen: the modules inside are tested one by one
 UNIT += ingress
+UNIT_SRCS_ingress := rtl/switch/input/ingress.sv
 UNIT_C_ingress := tests/unit/switch/ingress_queue.cpp tests/unit/switch/ingress_targets.cpp \
     tests/unit/switch/ingress_copies.cpp
-UNIT_SRCS_ingress := rtl/switch/input/ingress.sv
 UNIT_FLAGS_ingress := --public-flat-rw
 UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartSharedRam=1 \
     SwitchReductions=0
@@ -102,8 +102,8 @@ $(eval $(call variant,ingress_kept,ingress,N=5 FlitBytes=16 MaxExperts=64 OpenRo
     MergeKeep=4096 KeepRows=4))
 UNIT += egress
 UNIT_TOP_egress := switch_output
-UNIT_C_egress := tests/unit/switch/egress_queues.cpp
 UNIT_SRCS_egress := tests/unit/switch/switch_output.sv
+UNIT_C_egress := tests/unit/switch/egress_queues.cpp
 UNIT_FLAGS_egress := --public-flat-rw
 UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartSharedRam=1 \
     RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchReductions=1
@@ -119,8 +119,8 @@ UNIT_SRCS_queue_parts := tests/unit/switch/queue_parts.sv
 UNIT_ANY_queue_parts := 1
 UNIT_PARAMS_queue_parts := N=4
 UNIT += switch_parts
-UNIT_C_switch_parts := tests/unit/switch/port_monitors.cpp
 UNIT_SRCS_switch_parts := tests/unit/switch/switch_parts.sv
+UNIT_C_switch_parts := tests/unit/switch/port_monitors.cpp
 UNIT_ANY_switch_parts := 1
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4 TokensLog2=12
 UNIT += expert_engine
@@ -290,6 +290,7 @@ UNIT += soc
 UNIT_TOP_soc := soc_bench
 UNIT_PARAMS_soc := N=2 $(SMALL_PARAMS)
 UNIT_SRCS_soc := $(DEV_PKGS) $(DEV_IP) tests/unit/soc/soc_bench.sv
+UNIT_C_soc := tests/unit/soc/soc_restart.cpp tests/unit/soc/soc_code.cpp
 UNIT_NEEDS_soc := $(FW)/firmware.hex
 UNIT += stream_mux
 UNIT_SRCS_stream_mux := rtl/soc/stream_mux.sv
@@ -329,8 +330,8 @@ UNIT_SRCS_vccio_18 := rtl/cdc/cdc_reset.sv rtl/board/vccio_18.sv
 UNIT_PARAMS_vccio_18 := SettleLog2=10
 UNIT += host_link
 UNIT_SRCS_host_link := $(DEV_PKGS) rtl/host/host_link.sv
-UNIT_PARAMS_host_link := N=2 FlitBytes=8 MemBytesLog2=17
 UNIT_C_host_link := tests/unit/host/host_link_errors.cpp tests/unit/host/host_link_hidden.cpp
+UNIT_PARAMS_host_link := N=2 FlitBytes=8 MemBytesLog2=17
 $(eval $(call variant,host_link_16,host_link,N=2 FlitBytes=16 MemBytesLog2=17))
 UNIT += link_fuzz
 UNIT_TOP_link_fuzz := host_link
