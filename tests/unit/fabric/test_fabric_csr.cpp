@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabric_csr with 5 or 72 nodes that answer after random times: routing of accesses, refusals,
-// tables, masks of ports, counters, go, done and the cycle count, errors of the switch. MW_SEED
-// repeats a run.
+// Registers of the fabric with 5 or 72 nodes: routing and refusal of accesses, tables, settings,
+// masks of ports, monitors, errors of the switch, and layers from go to done.
 #include "bench/dut.h"
 #include "bench/packet.h"
 #include "fabric_regs.h"
