@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Programs of tests/mutate: a unit test around the netlist of its bench, with all mutations inside
-# (run.py writes top.sv and netlist.v).
+# (program.py writes top.sv and netlist.v).
 
 # the tool's own test: a module with one place where a mutation must be found, and one where nothing can find it
 MUTATE_SAMPLE := mutate_sample
