@@ -491,7 +491,7 @@ run: $(TOOL) $(MAIN_MODEL)
 REMEMBER := $(PY) tests/runner/remember.py
 C_ALL := $(wildcard experiments/*/*.cpp flow/*/*/*.[ch] firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] \
     sim/*.cpp sim/*/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] \
-    tests/*/*.[ch] tests/*/*.cpp tests/*/*/*.[ch] tests/unit/*/*.cpp)
+    tests/*/*.[ch] tests/*/*.cpp tests/*/*/*.[ch] tests/*/*/*/*.[ch] tests/unit/*/*.cpp tests/unit/*/*/*.cpp)
 # The hand-written sources that a parser without a preprocessor reads: not generated ones (build/gen), nor what
 # tests add, whose ports have macros as types. Its author aligns what reads as a table: the ports of a group, the
 # items of a case. So does the author of a statement of several lines: verible breaks no line that fits.

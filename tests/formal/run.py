@@ -5,7 +5,7 @@
 usage: run.py [--long | --all] [--jobs N] [--only NAME] [--keep] [--trace]
 
 proofs.toml lists the proofs. Fields of a [[proof]]:
-  name      module prove_NAME of proofs/FOLDER/NAME.sv is the top (`harness` names another)
+  name      module prove_NAME of NAME.sv, in a folder of proofs, is the top (`harness` names another)
   modules   RTL modules of which something is proved; what: what, in words, for docs/reference/verification.md
   models    modules of models/ that stand for those of the RTL
   engine    "pdr" (default): ABC proves it without bound. "induction": ABC proves that no cycle is the first in which
@@ -91,7 +91,7 @@ def top_of(proof):
 def harness_of(proof):
     """The file of a proof's top, in one of the folders of proofs."""
     name = proof.get("harness", proof["name"])
-    found = list((ROOT / HERE / "proofs").glob(f"*/{name}.sv"))
+    found = list((ROOT / HERE / "proofs").rglob(f"{name}.sv"))
     if len(found) != 1:
         raise Failure(f"{HERE}/proofs has {len(found)} files {name}.sv, must be one")
     return str(found[0].relative_to(ROOT))

@@ -88,8 +88,8 @@ $(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenR
 # every signal can be seen: the modules inside are tested one by one
 UNIT += ingress
 UNIT_SRCS_ingress := rtl/switch/input/ingress.sv
-UNIT_C_ingress := tests/unit/switch/ingress_queue.cpp tests/unit/switch/ingress_targets.cpp \
-    tests/unit/switch/ingress_copies.cpp
+UNIT_C_ingress := tests/unit/switch/input/ingress_queue.cpp tests/unit/switch/input/ingress_targets.cpp \
+    tests/unit/switch/input/ingress_copies.cpp
 UNIT_FLAGS_ingress := --public-flat-rw
 UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartSharedRam=1 \
     SwitchReductions=0
@@ -102,8 +102,8 @@ $(eval $(call variant,ingress_kept,ingress,N=5 FlitBytes=16 MaxExperts=64 OpenRo
     MergeKeep=4096 KeepRows=4))
 UNIT += egress
 UNIT_TOP_egress := switch_output
-UNIT_SRCS_egress := tests/unit/switch/switch_output.sv
-UNIT_C_egress := tests/unit/switch/egress_queues.cpp
+UNIT_SRCS_egress := tests/unit/switch/output/switch_output.sv
+UNIT_C_egress := tests/unit/switch/output/egress_queues.cpp
 UNIT_FLAGS_egress := --public-flat-rw
 UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartSharedRam=1 \
     RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchReductions=1
@@ -115,12 +115,12 @@ UNIT += sum_table
 UNIT_PARAMS_sum_table := N=4 FlitBytes=16 RxStorePkts=16 SumEntries=32
 $(eval $(call variant,sum_table_8,sum_table,N=6 FlitBytes=8 RxStorePkts=8 SumEntries=6 SumWays=3))
 UNIT += queue_parts
-UNIT_SRCS_queue_parts := tests/unit/switch/queue_parts.sv
+UNIT_SRCS_queue_parts := tests/unit/switch/queue/queue_parts.sv
 UNIT_ANY_queue_parts := 1
 UNIT_PARAMS_queue_parts := N=4
 UNIT += switch_parts
-UNIT_SRCS_switch_parts := tests/unit/switch/switch_parts.sv
-UNIT_C_switch_parts := tests/unit/switch/port_monitors.cpp
+UNIT_SRCS_switch_parts := tests/unit/switch/monitor/switch_parts.sv
+UNIT_C_switch_parts := tests/unit/switch/monitor/port_monitors.cpp
 UNIT_ANY_switch_parts := 1
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4 TokensLog2=12
 UNIT += expert_engine
@@ -153,7 +153,7 @@ UNIT_SRCS_expert_fetch := rtl/gpu/expert_fetch.sv
 UNIT_PARAMS_expert_fetch := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=12 SourceLists=1 Gathered=1 TokensLog2=6
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduce/reduction.sv
-UNIT_C_reduction := $(addprefix tests/unit/hub/reduction_,refused.cpp sums.cpp)
+UNIT_C_reduction := $(addprefix tests/unit/hub/reduce/reduction_,refused.cpp sums.cpp)
 UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 Groups=16 SwitchReductions=0 Gathered=1
 $(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 Groups=16 \
     SwitchReductions=1 Gathered=0))
@@ -205,8 +205,8 @@ UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=10 TokensLog2=5 MaxExperts=128 MaxLocalExperts=16 \
     CacheEntries=64 Reds=0 Events=32 RowRanges=1 RowTypes=0
-UNIT_SRCS_rx_store := tests/unit/hub/rx_hub.sv
-UNIT_C_rx_store := tests/unit/hub/rx_store_rates.cpp
+UNIT_SRCS_rx_store := tests/unit/hub/receive/rx_hub.sv
+UNIT_C_rx_store := tests/unit/hub/receive/rx_store_rates.cpp
 $(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 \
     MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=16 RowRanges=0 RowTypes=1))
 $(eval $(call variant,rx_store_by_switch,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 \
@@ -234,8 +234,8 @@ UNIT += rx_errors
 UNIT_TOP_rx_errors := rx_hub
 UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 \
     CacheEntries=64 Reds=0 Events=32 RowRanges=1 RowTypes=0
-UNIT_SRCS_rx_errors := tests/unit/hub/rx_hub.sv
-UNIT_C_rx_errors := $(addprefix tests/unit/hub/rx_errors_,stores.cpp returns.cpp tables.cpp)
+UNIT_SRCS_rx_errors := tests/unit/hub/receive/rx_hub.sv
+UNIT_C_rx_errors := $(addprefix tests/unit/hub/receive/rx_errors_,stores.cpp returns.cpp tables.cpp)
 $(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 \
     MaxLocalExperts=4 CacheEntries=64 Reds=0 TargetListCache=0 Events=16 RowRanges=0 SwitchReductions=0 RowTypes=0))
 $(eval $(call variant,rx_errors_by_switch,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 \
@@ -252,7 +252,7 @@ UNIT += ranges_and_places
 UNIT_SRCS_ranges_and_places := tests/unit/common/ranges_and_places.sv
 UNIT_PARAMS_ranges_and_places := N=4 FlitBytes=8 MemBytesLog2=17 TokensLog2=8 SourceLists=1 RowRanges=1 Events=32
 UNIT += rx_jobs
-UNIT_SRCS_rx_jobs := tests/unit/hub/rx_jobs.sv
+UNIT_SRCS_rx_jobs := tests/unit/hub/receive/rx_jobs.sv
 UNIT_PARAMS_rx_jobs := N=5 FlitBytes=8 MemBytesLog2=17 TokensLog2=4 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16 \
     Events=32 SwitchReductions=1 TileReductions=1 MergeLoads=1 RowTypes=1
 UNIT += allocator
@@ -269,7 +269,7 @@ UNIT += row_lists
 UNIT_SRCS_row_lists := rtl/hub/receive/row_lists.sv
 UNIT_PARAMS_row_lists := N=5 MaxExperts=64 MaxLocalExperts=16 TokensLog2=6
 UNIT += slot_pointer_sizes
-UNIT_SRCS_slot_pointer_sizes := rtl/switch/queue/slot_pointer.sv tests/unit/switch/slot_pointer_sizes.sv
+UNIT_SRCS_slot_pointer_sizes := rtl/switch/queue/slot_pointer.sv tests/unit/switch/queue/slot_pointer_sizes.sv
 UNIT += link_sizes
 UNIT_SRCS_link_sizes := rtl/link/link_delay.sv rtl/link/link.sv tests/unit/link/link_sizes.sv
 UNIT += merge_table
@@ -377,7 +377,7 @@ $(eval $(call variant,load_serve_block,load_serve,N=9 FlitBytes=16 MemBytesLog2=
     TileReductions=1 MergeLoads=1 OpenLoads=32))
 UNIT += kept_lists
 UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchReductions=1
-UNIT_SRCS_kept_lists := tests/unit/hub/kept_lists.sv
+UNIT_SRCS_kept_lists := tests/unit/hub/receive/kept_lists.sv
 $(eval $(call variant,kept_lists_tiles,kept_lists,N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 \
     SwitchReductions=1 TileReductions=1))
 $(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 \

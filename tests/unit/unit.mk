@@ -16,7 +16,7 @@
 # $(call variant,NAME,OTHER,parameters)).
 UNIT :=
 
-UNIT_FOLDERS := $(filter-out tests/unit/bench/,$(wildcard tests/unit/*/))
+UNIT_FOLDERS := $(filter-out tests/unit/bench/,$(wildcard tests/unit/*/ tests/unit/*/*/))
 unit_test = $(or $(UNIT_TEST_$(1)),$(wildcard $(UNIT_FOLDERS:%=%test_$(1).cpp)))
 
 # variant: name, unit, parameters
