@@ -894,6 +894,8 @@ MW_API int mw_coefficients_load(struct mw_device *device, const struct mw_layout
 /// MW_ERR_STATE: a layer runs, or none is configured.
 MW_API int mw_launch(struct mw_device *device);
 
+/// Progress of a layer is a flit on an uplink or a downlink, a token that is finished, a tile that
+/// starts, or an instruction that ends.
 struct mw_wait_options {
     size_t size;           ///< sizeof(struct mw_wait_options)
     uint64_t quiet_cycles; ///< end after that many cycles without progress; 0: computed
