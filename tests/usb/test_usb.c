@@ -87,18 +87,59 @@ static void check_well(struct mw_device *device)
     check_sizes(device, sizes, 3);
 }
 
-static void close_and_destroy(struct mw_device *device, struct bus *bus)
+// ---- set-up -------------------------------------------------------------------------------------
+
+static struct bus *bus;
+static struct bus_device *stub;  ///< plugged into it as A, where a test asks for it,
+static struct mw_device *opened; ///< and open
+
+static int make_bus(void **state)
 {
-    mw_close(device);
-    bus_destroy(bus);
+    (void)state;
+    bus = bus_create();
+    opened = NULL;
+    return 0;
 }
+
+static int open_a(void **state)
+{
+    make_bus(state);
+    stub = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    opened = open_device("A", 0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    mw_close(opened);
+    bus_destroy(bus);
+    return 0;
+}
+
+/// A layer that every device here holds.
+static struct mw_layout small_layer(struct mw_device *device, unsigned buffers,
+                                    struct mw_layer_config *c)
+{
+    struct mw_layout l;
+    mw_layer_defaults(c);
+    c->k = 2;
+    c->tokens_per_gpu = 4;
+    c->row_bytes = 32;
+    c->experts_per_gpu = 2;
+    c->rows_per_expert = 8;
+    c->buffers = buffers;
+    assert_int_equal(mw_layout_make(device, c, &l), 0);
+    return l;
+}
+
+static const unsigned layer_tokens[BUS_GPUS] = {4, 4}, layer_experts[BUS_GPUS] = {2, 2};
 
 // ---- what works ---------------------------------------------------------------------------------
 
 static void test_info(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
     bus_plug(bus, &(struct mwd_settings){.serial = "MW0001"});
     struct mw_device *device = open_device(NULL, 0);
     struct mw_device_info info;
@@ -111,7 +152,7 @@ static void test_info(void **state)
     assert_string_equal(firmware.serial, "MW0001");
     assert_string_equal(firmware.name, "stub");
     assert_int_equal(firmware.protocol_major, 1);
-    close_and_destroy(device, bus);
+    mw_close(device);
 }
 
 /// Frames that just fill a packet, or a transfer's buffer, need a zero-length packet.
@@ -120,23 +161,18 @@ static void test_sizes(void **state)
     (void)state;
     static const size_t sizes[] = {16,         480,   512, 480 + 512, 65536 - 32, 65536, 65552,
                                    66048 - 32, 16384, 0,   32,        200000,     48,    131072};
-    struct bus *bus = bus_create();
-    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct mw_device *device = open_device("A", 0);
-    check_sizes(device, sizes, sizeof sizes / sizeof *sizes);
-    assert_int_equal(bus_counts(d).wrong_zero_flag, 0);
-    close_and_destroy(device, bus);
+    check_sizes(opened, sizes, sizeof sizes / sizeof *sizes);
+    assert_int_equal(bus_counts(stub).wrong_zero_flag, 0);
 }
 
 static void test_full_speed(void **state)
 {
     (void)state;
     static const size_t sizes[] = {16, 32, 64, 512, 65536, 70000 - 70000 % 16};
-    struct bus *bus = bus_create();
     bus_plug(bus, &(struct mwd_settings){.serial = "A", .packet = 64});
     struct mw_device *device = open_device("A", 0);
     check_sizes(device, sizes, sizeof sizes / sizeof *sizes);
-    close_and_destroy(device, bus);
+    mw_close(device);
 }
 
 /// A device with the smallest credits that the protocol allows.
@@ -144,7 +180,6 @@ static void test_small_credits(void **state)
 {
     (void)state;
     static const size_t sizes[] = {16, 4096, 4112, 1 << 18};
-    struct bus *bus = bus_create();
     bus_plug(bus, &(struct mwd_settings){.serial = "A", .window = 1, .credit = 64});
     bus_plug(bus, &(struct mwd_settings){.serial = "B", .window = 3, .credit = 4096});
     for (unsigned i = 0; i < 2; i++) {
@@ -152,56 +187,46 @@ static void test_small_credits(void **state)
         check_sizes(device, sizes, 3 + i);
         mw_close(device);
     }
-    bus_destroy(bus);
 }
 
 static void test_registers(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
-    bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct mw_device *device = open_device("A", 0);
     struct mw_expert_place places[64];
     for (unsigned e = 0; e < 64; e++)
         places[e] = (struct mw_expert_place){.expert = e, .gpu = e % 2, .local_expert = e / 2 % 16};
-    assert_int_equal(mw_expert_map_set(device, places, 64), 0);
-    assert_int_equal(mw_partition_set(device, 1, 3), 0);
-    assert_true(mw_total_cycles(device) > 0);
-    close_and_destroy(device, bus);
+    assert_int_equal(mw_expert_map_set(opened, places, 64), 0);
+    assert_int_equal(mw_partition_set(opened, 1, 3), 0);
+    assert_true(mw_total_cycles(opened) > 0);
 }
 
 static void test_selftest_and_log(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
-    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct mw_device *device = open_device("A", 0);
     struct mw_selftest result[8];
     struct mw_log_entry log[8];
     size_t count;
-    assert_int_equal(mw_selftest(device, 1, result, 8, &count), 0);
+    assert_int_equal(mw_selftest(opened, 1, result, 8, &count), 0);
     assert_int_equal(count, BUS_GPUS);
     for (unsigned g = 0; g < BUS_GPUS; g++) {
         assert_int_equal(result[g].unit, g);
         assert_int_equal(result[g].failed, 0);
         assert_true(result[g].checked > 0);
     }
-    bus_fault(d, BUS_CORRUPT_OUT, 0, 0); // the first byte of a header
-    assert_int_equal(mw_partition_set(device, 0, 1), MW_ERR_IO);
-    assert_int_equal(mw_log_read(device, 0, log, 8, &count), 0);
+    bus_fault(stub, BUS_CORRUPT_OUT, 0, 0); // the first byte of a header
+    assert_int_equal(mw_partition_set(opened, 0, 1), MW_ERR_IO);
+    assert_int_equal(mw_log_read(opened, 0, log, 8, &count), 0);
     assert_int_equal(count, 2);
     assert_int_equal(log[0].code, 0); // BOOT
     assert_int_equal(log[1].code, 1); // LINK
-    assert_int_equal(mw_log_read(device, 1, log, 8, &count), 0);
+    assert_int_equal(mw_log_read(opened, 1, log, 8, &count), 0);
     assert_int_equal(count, 1);
-    close_and_destroy(device, bus);
 }
 
 /// All tests of a device whose results do not fit into one reply.
 static void test_selftest_of_many(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
     bus_plug_in(bus, &(struct bus_plugged){.settings = {.serial = "A"}, .gpus = MW_HOST_MAX_GPUS});
     struct mw_device *device = open_device("A", 0);
     struct mw_selftest result[2 * MW_HOST_MAX_GPUS];
@@ -212,54 +237,38 @@ static void test_selftest_of_many(void **state)
         assert_int_equal(result[g].unit, g);
     assert_int_equal(mw_selftest(device, 3, result, 5, &count), 0);
     assert_int_equal(count, MW_HOST_MAX_GPUS);
-    close_and_destroy(device, bus);
+    mw_close(device);
 }
 
 /// What was known of the device stays known when it does not answer once.
 static void test_firmware_lost(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
-    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct mw_device *device = open_device("A", 0);
     struct mw_firmware firmware = {.version = 7};
     struct mw_selftest result[BUS_GPUS];
     size_t count;
-    bus_freeze(d, true);
-    assert_int_equal(mw_firmware_info(device, &firmware), MW_ERR_TIMEOUT);
+    bus_freeze(stub, true);
+    assert_int_equal(mw_firmware_info(opened, &firmware), MW_ERR_TIMEOUT);
     assert_int_equal(firmware.version, 7);
-    bus_freeze(d, false);
-    assert_int_equal(mw_selftest(device, 1, result, BUS_GPUS, &count), 0);
-    close_and_destroy(device, bus);
+    bus_freeze(stub, false);
+    assert_int_equal(mw_selftest(opened, 1, result, BUS_GPUS, &count), 0);
 }
-
-// ---- which device -------------------------------------------------------------------------------
 
 /// Layers of the stub are done as soon as they are started: what is fed, and what a device
 /// of version 1.0 says.
 static void test_feed(void **state)
 {
     (void)state;
-    static const unsigned tokens[BUS_GPUS] = {4, 4}, experts[BUS_GPUS] = {2, 2};
-    struct bus *bus = bus_create();
     bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     bus_plug(bus, &(struct mwd_settings){.serial = "OLD", .major = 1, .minor = 0});
     bus_plug(bus, &(struct mwd_settings){.serial = "PLAIN", .features = 1});
     for (unsigned i = 0; i < 3; i++) {
         struct mw_device *device = open_device(i == 0 ? "A" : i == 1 ? "OLD" : "PLAIN", 0);
         struct mw_layer_config c;
-        struct mw_layout l;
+        const struct mw_layout l = small_layer(device, 2, &c);
         uint32_t number[12] = {0};
         uint8_t data[128] = {1};
-        mw_layer_defaults(&c);
-        c.k = 2;
-        c.tokens_per_gpu = 4;
-        c.row_bytes = 32;
-        c.experts_per_gpu = 2;
-        c.rows_per_expert = 8;
-        c.buffers = 2;
-        assert_int_equal(mw_layout_make(device, &c, &l), 0);
-        assert_int_equal(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
+        assert_int_equal(mw_layer_configure(device, &c, &l, layer_tokens, layer_experts, 1), 0);
         for (unsigned n = 0; n < 12; n++) {
             const struct mw_transfer t = {1, l.buffer[n % 2].xs_base, sizeof data, data};
             assert_int_equal(mw_mem_write(device, &t, 1), 0);
@@ -282,13 +291,13 @@ static void test_feed(void **state)
         check_well(device);
         mw_close(device);
     }
-    bus_destroy(bus);
 }
+
+// ---- which device -------------------------------------------------------------------------------
 
 static void test_serials(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
     open_device(NULL, MW_ERR_NODEV);
     assert_message("1209:0001");
     bus_plug(bus, &(struct mwd_settings){.serial = "A1"});
@@ -314,22 +323,18 @@ static void test_serials(void **state)
     assert_int_equal(mw_list(found, 1), 2);
     assert_string_equal(found[0].serial, "A1");
     assert_int_equal(found[0].state, 0);
-    close_and_destroy(b, bus);
+    mw_close(b);
 }
 
 static void test_second_opener(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
-    bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct mw_device *device = open_device("A", 0);
     open_device("A", MW_ERR_BUSY);
     assert_message("in use by another program");
-    check_well(device);
-    mw_close(device);
-    device = open_device("A", 0);
-    check_well(device);
-    close_and_destroy(device, bus);
+    check_well(opened);
+    mw_close(opened);
+    opened = open_device("A", 0);
+    check_well(opened);
 }
 
 static void test_versions(void **state)
@@ -349,7 +354,6 @@ static void test_versions(void **state)
         {{.serial = "bare", .features = 1 << 30}, MW_ERR_VERSION, "no fabric"},
         {{.serial = "plain", .features = 1}, 0, ""},
     };
-    struct bus *bus = bus_create();
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         bus_plug(bus, &cases[i].settings);
         struct mw_device *device = open_device(cases[i].settings.serial, cases[i].code);
@@ -365,13 +369,11 @@ static void test_versions(void **state)
         }
         mw_close(device);
     }
-    bus_destroy(bus);
 }
 
 static void test_wrong_size(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
     bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     struct mw_open_options o;
     struct mw_device *device;
@@ -379,13 +381,11 @@ static void test_wrong_size(void **state)
     o.transport = "usb";
     assert_int_equal(mw_open(&o, &device), MW_ERR_INVALID);
     assert_message("has 2 GPUs and 8-byte flits, requested were 8 and 16");
-    bus_destroy(bus);
 }
 
 static void test_memory_limit(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
     bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     bus_memory_limit(bus, "1\n");
     open_device("A", MW_ERR_NOMEM);
@@ -394,7 +394,6 @@ static void test_memory_limit(void **state)
     mw_close(open_device("A", 0));
     bus_memory_limit(bus, "16\n");
     mw_close(open_device("A", 0));
-    bus_destroy(bus);
 }
 
 // ---- what goes wrong ----------------------------------------------------------------------------
@@ -402,81 +401,64 @@ static void test_memory_limit(void **state)
 enum { BIG = 3 << 20 };
 
 /// A big write with a fault in it. Returns its status.
-static int write_big(struct mw_device *device, uint8_t *data)
+static int write_big(uint8_t *data)
 {
     struct mw_transfer t = {.gpu = 1, .address = 4096, .bytes = BIG, .data = data};
-    return mw_mem_write(device, &t, 1);
+    return mw_mem_write(opened, &t, 1);
 }
 
 static void test_timeout(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
-    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct mw_device *device = open_device("A", 0);
     uint8_t *data = calloc(1, BIG);
-    bus_freeze(d, true);
+    bus_freeze(stub, true);
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    assert_int_equal(write_big(device, data), MW_ERR_TIMEOUT);
+    assert_int_equal(write_big(data), MW_ERR_TIMEOUT);
     clock_gettime(CLOCK_MONOTONIC, &end);
     assert_true(end.tv_sec - start.tv_sec < DEFAULT_TIMEOUT); // it is that of this device
     assert_message("0 of 3145728 bytes had been written");
-    assert_int_equal(mw_partition_set(device, 0, 1), MW_ERR_TIMEOUT);
+    assert_int_equal(mw_partition_set(opened, 0, 1), MW_ERR_TIMEOUT);
     assert_message("SYNC");
-    bus_freeze(d, false);
+    bus_freeze(stub, false);
     // nobody can tell whether that register was written
     struct mw_transfer t = {.bytes = 16, .data = data};
-    assert_int_equal(mw_mem_read(device, &t, 1), MW_ERR_STATE);
+    assert_int_equal(mw_mem_read(opened, &t, 1), MW_ERR_STATE);
     assert_message("call mw_reset");
-    assert_int_equal(mw_reset(device), 0);
-    check_well(device);
-    assert_true(bus_counts(d).cancels > 0);
+    assert_int_equal(mw_reset(opened), 0);
+    check_well(opened);
+    assert_true(bus_counts(stub).cancels > 0);
     // closing must not wait for a device that does not move
-    bus_freeze(d, true);
+    bus_freeze(stub, true);
     free(data);
-    close_and_destroy(device, bus);
 }
 
 /// Requests that begin a layer and whose replies do not come: nobody begins another before a reset.
 static void test_lost_layer(void **state)
 {
     (void)state;
-    static const unsigned tokens[BUS_GPUS] = {4, 4}, experts[BUS_GPUS] = {2, 2};
-    struct bus *bus = bus_create();
-    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct mw_device *device = open_device("A", 0);
     struct mw_layer_config c;
-    struct mw_layout l;
+    const struct mw_layout l = small_layer(opened, 1, &c);
     uint32_t number;
-    mw_layer_defaults(&c);
-    c.k = 2;
-    c.tokens_per_gpu = 4;
-    c.row_bytes = 32;
-    c.experts_per_gpu = 2;
-    c.rows_per_expert = 8;
-    assert_int_equal(mw_layout_make(device, &c, &l), 0);
     for (unsigned fed = 0; fed < 2; fed++) {
-        assert_int_equal(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
-        bus_freeze(d, true);
-        assert_int_equal(fed ? mw_feed(device, &l, 0, &number) : mw_launch(device), MW_ERR_TIMEOUT);
-        bus_freeze(d, false);
-        assert_int_equal(mw_launch(device), MW_ERR_STATE);
+        assert_int_equal(mw_layer_configure(opened, &c, &l, layer_tokens, layer_experts, 1), 0);
+        bus_freeze(stub, true);
+        assert_int_equal(fed ? mw_feed(opened, &l, 0, &number) : mw_launch(opened), MW_ERR_TIMEOUT);
+        bus_freeze(stub, false);
+        assert_int_equal(mw_launch(opened), MW_ERR_STATE);
         assert_message("call mw_reset");
-        assert_int_equal(mw_feed(device, &l, 0, &number), MW_ERR_STATE);
-        assert_int_equal(mw_reset(device), 0);
-        assert_int_equal(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
-        assert_int_equal(mw_launch(device), 0);
-        assert_int_equal(mw_wait(device, NULL, NULL), 0);
-        assert_int_equal(mw_feed(device, &l, 0, &number), 0);
-        assert_int_equal(mw_fed_wait(device, number, NULL, NULL), 0);
+        assert_int_equal(mw_feed(opened, &l, 0, &number), MW_ERR_STATE);
+        assert_int_equal(mw_reset(opened), 0);
+        assert_int_equal(mw_layer_configure(opened, &c, &l, layer_tokens, layer_experts, 1), 0);
+        assert_int_equal(mw_launch(opened), 0);
+        assert_int_equal(mw_wait(opened, NULL, NULL), 0);
+        assert_int_equal(mw_feed(opened, &l, 0, &number), 0);
+        assert_int_equal(mw_fed_wait(opened, number, NULL, NULL), 0);
     }
-    check_well(device);
-    close_and_destroy(device, bus);
+    check_well(opened);
 }
 
 struct caller {
-    struct mw_device *device;
     int status;
     char message[256];
     atomic_int read, end; ///< relaxed: they must not order what they tell of
@@ -492,7 +474,7 @@ static void *call(void *context)
 {
     struct caller *c = context;
     uint32_t mask;
-    c->status = mw_ports_down(c->device, &mask);
+    c->status = mw_ports_down(opened, &mask);
     snprintf(c->message, sizeof c->message, "%s", mw_message());
     atomic_store_explicit(&c->read, 1, memory_order_relaxed);
     wait_for(&c->end);
@@ -504,45 +486,38 @@ static void *call(void *context)
 static void test_message_of_a_link_that_breaks_again(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
-    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct caller caller = {.device = open_device("A", 0)};
+    struct caller caller = {0};
     pthread_t thread;
-    bus_freeze(d, true);
+    bus_freeze(stub, true);
     assert_int_equal(pthread_create(&thread, NULL, call, &caller), 0);
     wait_for(&caller.read);
-    bus_unplug(d);
+    bus_unplug(stub);
     usleep(SMALL_TIMEOUT * 1000); // the library sees it, or it does not: then nothing is looked at
     atomic_store_explicit(&caller.end, 1, memory_order_relaxed);
     pthread_join(thread, NULL);
     assert_int_equal(caller.status, MW_ERR_TIMEOUT);
     assert_non_null(strstr(caller.message, "no reply to REG_READ"));
-    close_and_destroy(caller.device, bus);
 }
 
 static void test_unplug(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
-    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct mw_device *device = open_device("A", 0);
     uint8_t *data = calloc(1, BIG);
-    bus_fault(d, BUS_UNPLUG, 40, 0);
-    assert_int_equal(write_big(device, data), MW_ERR_NODEV);
+    bus_fault(stub, BUS_UNPLUG, 40, 0);
+    assert_int_equal(write_big(data), MW_ERR_NODEV);
     assert_message("of 3145728 bytes had been written");
     assert_message("unplugged");
-    assert_int_equal(mw_partition_set(device, 0, 1), MW_ERR_NODEV);
-    bus_unplug(d);
-    mw_close(device);
+    assert_int_equal(mw_partition_set(opened, 0, 1), MW_ERR_NODEV);
+    bus_unplug(stub);
+    mw_close(opened);
     open_device("A", MW_ERR_NODEV);
-    d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    device = open_device("A", 0);
-    check_well(device);
-    bus_unplug(d); // while nothing is under way
-    assert_int_equal(write_big(device, data), MW_ERR_NODEV);
+    stub = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    opened = open_device("A", 0);
+    check_well(opened);
+    bus_unplug(stub); // while nothing is under way
+    assert_int_equal(write_big(data), MW_ERR_NODEV);
     assert_message("0 of 3145728 bytes had been written");
     free(data);
-    close_and_destroy(device, bus);
 }
 
 /// Each kind of damage, at many places: the call may fail, and if it does says why;
@@ -550,9 +525,6 @@ static void test_unplug(void **state)
 static void test_faults(void **state)
 {
     (void)state;
-    struct bus *bus = bus_create();
-    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct mw_device *device = open_device("A", 0);
     uint8_t *data = malloc(BIG), *back = malloc(BIG);
     struct mw_random random = {seed};
     unsigned failed = 0;
@@ -561,31 +533,30 @@ static void test_faults(void **state)
             fill(data, 256, &random);
             for (size_t at = 256; at < BIG; at *= 2)
                 memcpy(data + at, data, at < BIG - at ? at : BIG - at);
-            bus_fault(d, fault, (unsigned)mw_random_below(&random, 40),
+            bus_fault(stub, fault, (unsigned)mw_random_below(&random, 40),
                       fault == BUS_PAUSE ? mw_random_below(&random, 2 * SMALL_TIMEOUT)
                                          : mw_random_next(&random) >> 8);
-            int status = write_big(device, data);
+            int status = write_big(data);
             if (status) {
                 failed++;
                 assert_true(status == MW_ERR_IO || status == MW_ERR_TIMEOUT);
                 assert_message("bytes had been written");
                 assert_message("usb:A: ");
-                status = write_big(device, data);
+                status = write_big(data);
             }
             struct mw_transfer t = {.gpu = 1, .address = 4096, .bytes = BIG, .data = back};
-            bus_fault(d, BUS_NONE, 0, 0);
+            bus_fault(stub, BUS_NONE, 0, 0);
             if (status)
                 print_error("fault %u: %s\n", fault, mw_message());
             assert_int_equal(status, 0);
-            assert_int_equal(mw_mem_read(device, &t, 1), 0);
+            assert_int_equal(mw_mem_read(opened, &t, 1), 0);
             assert_memory_equal(data, back, BIG);
         }
     }
     assert_true(failed > 44); // of 80
-    assert_true(bus_counts(d).clear_halts >= 4);
+    assert_true(bus_counts(stub).clear_halts >= 4);
     free(data);
     free(back);
-    close_and_destroy(device, bus);
 }
 
 int main(int argc, char **argv)
@@ -595,26 +566,28 @@ int main(int argc, char **argv)
     const char *text = getenv("MW_SEED");
     seed = text ? strtoull(text, NULL, 0) : 1;
     print_message("seed %llu\n", (unsigned long long)seed);
+#define WITH_BUS(test) cmocka_unit_test_setup_teardown(test, make_bus, end)
+#define WITH_A(test) cmocka_unit_test_setup_teardown(test, open_a, end)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_full_speed),
-        cmocka_unit_test(test_small_credits),
-        cmocka_unit_test(test_registers),
-        cmocka_unit_test(test_selftest_and_log),
-        cmocka_unit_test(test_selftest_of_many),
-        cmocka_unit_test(test_firmware_lost),
-        cmocka_unit_test(test_serials),
-        cmocka_unit_test(test_second_opener),
-        cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_wrong_size),
-        cmocka_unit_test(test_memory_limit),
-        cmocka_unit_test(test_timeout),
-        cmocka_unit_test(test_lost_layer),
-        cmocka_unit_test(test_message_of_a_link_that_breaks_again),
-        cmocka_unit_test(test_unplug),
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_feed),
+        WITH_BUS(test_info),
+        WITH_A(test_sizes),
+        WITH_BUS(test_full_speed),
+        WITH_BUS(test_small_credits),
+        WITH_A(test_registers),
+        WITH_A(test_selftest_and_log),
+        WITH_BUS(test_selftest_of_many),
+        WITH_A(test_firmware_lost),
+        WITH_BUS(test_serials),
+        WITH_A(test_second_opener),
+        WITH_BUS(test_versions),
+        WITH_BUS(test_wrong_size),
+        WITH_BUS(test_memory_limit),
+        WITH_A(test_timeout),
+        WITH_A(test_lost_layer),
+        WITH_A(test_message_of_a_link_that_breaks_again),
+        WITH_A(test_unplug),
+        WITH_A(test_faults),
+        WITH_BUS(test_feed),
     };
     return cmocka_run_group_tests_name("usb", tests, NULL, NULL);
 }
