@@ -67,6 +67,14 @@ static void write_words(const char *path, const uint32_t *words, size_t count)
     assert_int_equal(fclose(f), 0);
 }
 
+static void write_text(const char *path, const char *text, size_t bytes)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, bytes, f), bytes);
+    assert_int_equal(fclose(f), 0);
+}
+
 static char *contents(const char *path)
 {
     size_t size;
@@ -81,24 +89,25 @@ static char *contents(const char *path)
     return text;
 }
 
-/// An image of WORDS words that begins with that instruction.
-static void make_image(uint32_t words[WORDS], uint32_t first, uint32_t version)
+static uint32_t made[WORDS + 1]; ///< the last image, of WORDS words
+
+/// Make one that begins with that instruction.
+static void make_image(uint32_t first, uint32_t version)
 {
     for (size_t i = 0; i < WORDS; i++)
-        words[i] = (uint32_t)mw_random_next(&rng) | 1;
-    words[0] = first;
-    words[VERSION_AT] = version;
-    words[SOC_AT] = 1;
-    words[RAM_AT] = MWD_RAM_BYTES;
-    mwd_image_seal(words, WORDS);
+        made[i] = (uint32_t)mw_random_next(&rng) | 1;
+    made[0] = first;
+    made[VERSION_AT] = version;
+    made[SOC_AT] = 1;
+    made[RAM_AT] = MWD_RAM_BYTES;
+    mwd_image_seal(made, WORDS);
 }
 
 static const char *image_file(const char *name, uint32_t first, uint32_t version)
 {
-    uint32_t words[WORDS];
-    make_image(words, first, version);
+    make_image(first, version);
     const char *path = in_folder(name);
-    write_words(path, words, WORDS);
+    write_words(path, made, WORDS);
     return path;
 }
 
@@ -123,10 +132,10 @@ static void assert_file(const char *path, bool there, uint32_t version)
 
 // ---- the command and the library ----------------------------------------------------------------
 
-static int command(const char *a, const char *b, const char *c, const char *d)
+/// Call `moeswitch firmware` with these words, which end with NULL.
+static int command(const char *const *words)
 {
-    const char *words[] = {"firmware", a, b, c, d, NULL};
-    int count = 1;
+    int count = 0;
     size_t out_size, error_size;
     free(out_text);
     free(error_text);
@@ -149,6 +158,14 @@ static void assert_said(const char *text, const char *part)
         fail_msg("\"%s\" is not in \"%s\"", part, text);
 }
 
+#define COMMAND(...) command((const char *const[]){"firmware", __VA_ARGS__, NULL})
+/// The command ends with that status and that cause.
+#define FAILS(status, cause, ...) \
+    do { \
+        assert_int_equal(COMMAND(__VA_ARGS__), status); \
+        assert_said(error_text, cause); \
+    } while (0)
+
 static struct mw_open_options options(unsigned timeout_ms)
 {
     struct mw_open_options o;
@@ -159,14 +176,16 @@ static struct mw_open_options options(unsigned timeout_ms)
     return o;
 }
 
-static int open_it(struct mw_firmware *f)
+static struct mw_firmware opened; ///< by open_it
+
+static int open_it(void)
 {
     struct mw_open_options o = options(SMALL_TIMEOUT);
     struct mw_device *d;
     int status = mw_open(&o, &d);
     if (status)
         return status;
-    assert_int_equal(mw_firmware_info(d, f), 0);
+    assert_int_equal(mw_firmware_info(d, &opened), 0);
     mw_close(d);
     return 0;
 }
@@ -174,18 +193,17 @@ static int open_it(struct mw_firmware *f)
 /// The device can be opened, and its firmware is of that version and was started so often.
 static void assert_runs(uint32_t version, unsigned starts)
 {
-    struct mw_firmware f;
-    if (open_it(&f))
+    if (open_it())
         fail_msg("%s", mw_message());
-    assert_int_equal(f.version, version);
+    assert_int_equal(opened.version, version);
     if (starts)
-        assert_int_equal(f.resets, starts - 1);
+        assert_int_equal(opened.resets, starts - 1);
 }
 
-static int load(const uint32_t *words, unsigned timeout_ms)
+static int load(void)
 {
-    struct mw_open_options o = options(timeout_ms);
-    return mw_firmware_load(&o, words, WORDS, NULL, NULL);
+    struct mw_open_options o = options(SMALL_TIMEOUT);
+    return mw_firmware_load(&o, made, WORDS, NULL, NULL);
 }
 
 // ---- what works ---------------------------------------------------------------------------------
@@ -197,19 +215,19 @@ static void test_load_and_back(void **state)
     bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     const char *file = image_file("a.hex", MWD_RUNS, 0x02030004),
                *before = in_folder("a.hex.before");
-    assert_int_equal(command(file, NULL, NULL, NULL), 0);
+    assert_int_equal(COMMAND(file), 0);
     assert_said(out_text, "before  0.0.1, 256 bytes, kept in ");
     assert_said(out_text, "now     2.3.4, 4000 bytes\n");
     assert_runs(0x02030004, 2);
     assert_file(before, true, STUB_VERSION);
     // the same again: what was kept stays
-    assert_int_equal(command(file, "--device", "usb:A", NULL), 0);
+    assert_int_equal(COMMAND(file, "--device", "usb:A"), 0);
     assert_said(out_text, "before  2.3.4, 4000 bytes, the same\n");
     assert_file(before, true, STUB_VERSION);
-    assert_int_equal(command("--read", in_folder("read.hex"), NULL, NULL), 0);
+    assert_int_equal(COMMAND("--read", in_folder("read.hex")), 0);
     assert_file(in_folder("read.hex"), true, 0x02030004);
     assert_runs(0x02030004, 4);
-    assert_int_equal(command("--save", in_folder("other"), before, NULL), 0);
+    assert_int_equal(COMMAND("--save", in_folder("other"), before), 0);
     assert_file(in_folder("other"), true, 0x02030004);
     assert_file(in_folder("a.hex.before.before"), false, 0);
     assert_runs(STUB_VERSION, 5);
@@ -231,11 +249,11 @@ static void test_kept(void **state)
     struct bus *bus = bus_create();
     bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     struct mw_open_options o = options(SMALL_TIMEOUT);
-    uint32_t words[WORDS], ram[RAM_WORDS + 1], some[3];
+    uint32_t ram[RAM_WORDS + 1], some[3];
     size_t count;
     unsigned calls = 0;
-    make_image(words, MWD_RUNS, 7);
-    assert_int_equal(mw_firmware_load(&o, words, WORDS, refuse, &calls), MW_ERR_CANCELED);
+    make_image(MWD_RUNS, 7);
+    assert_int_equal(mw_firmware_load(&o, made, WORDS, refuse, &calls), MW_ERR_CANCELED);
     assert_int_equal(calls, 1);
     assert_runs(STUB_VERSION, 2);
     assert_int_equal(mw_firmware_read(&o, ram, RAM_WORDS + 1, &count), 0);
@@ -245,7 +263,7 @@ static void test_kept(void **state)
     assert_memory_equal(some, ram, sizeof some);
     // a file that cannot be written, either
     const char *file = image_file("b.hex", MWD_RUNS, 8);
-    assert_int_equal(command(file, "--save", in_folder("nowhere/before"), NULL), 2);
+    assert_int_equal(COMMAND(file, "--save", in_folder("nowhere/before")), 2);
     assert_runs(STUB_VERSION, 4);
     bus_destroy(bus);
 }
@@ -258,7 +276,6 @@ static void test_bad_files(void **state)
     struct bus *bus = bus_create();
     struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     const char *file = in_folder("bad.hex");
-    uint32_t words[WORDS + 1];
     static const struct {
         const char *text, *says;
     } texts[] = {
@@ -273,41 +290,31 @@ static void test_bad_files(void **state)
         {"@40000 1\n", ":1: more than the 262144 words"},
     };
     for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
-        FILE *f = fopen(file, "w");
-        fputs(texts[i].text, f);
-        fclose(f);
-        assert_int_equal(command(file, NULL, NULL, NULL), 2);
-        assert_said(error_text, texts[i].says);
+        write_text(file, texts[i].text, strlen(texts[i].text));
+        FAILS(2, texts[i].says, file);
     }
-    FILE *f = fopen(file, "w");
-    fwrite("1\0002\n", 1, 4, f);
-    fclose(f);
-    assert_int_equal(command(file, NULL, NULL, NULL), 2);
-    assert_said(error_text, ":1: '1?2' is no hexadecimal word");
-    make_image(words, MWD_RUNS, 9);
+    write_text(file, "1\0002\n", 4);
+    FAILS(2, ":1: '1?2' is no hexadecimal word", file);
+    make_image(MWD_RUNS, 9);
     for (unsigned i = 0; i < 200; i++) {
         unsigned at = (unsigned)mw_random_below(&rng, WORDS);
         uint32_t flip = 1u << mw_random_below(&rng, 32);
-        words[at] ^= flip;
-        write_words(file, words, WORDS);
-        assert_int_equal(command(file, NULL, NULL, NULL), 2);
-        words[at] ^= flip;
+        made[at] ^= flip;
+        write_words(file, made, WORDS);
+        assert_int_equal(COMMAND(file), 2);
+        made[at] ^= flip;
     }
     assert_said(error_text, "bad.hex: ");
-    write_words(file, words, WORDS - 1);
-    assert_int_equal(command(file, NULL, NULL, NULL), 2);
-    assert_said(error_text, "cut short: 3996 of 4000 bytes");
-    words[WORDS] = 1;
-    write_words(file, words, WORDS + 1);
-    assert_int_equal(command(file, NULL, NULL, NULL), 2);
-    assert_said(error_text, "1 words after the firmware's end");
-    assert_int_equal(command(in_folder("nothing"), NULL, NULL, NULL), 2);
-    assert_said(error_text, "No such file");
-    assert_int_equal(command("/dev/zero", NULL, NULL, NULL), 2); // which has no end
-    assert_said(error_text, "/dev/zero: not a regular file");
-    assert_int_equal(command(NULL, NULL, NULL, NULL), 2);
-    assert_int_equal(command("--read", file, "--save", file), 2);
-    assert_int_equal(command(file, file, NULL, NULL), 2);
+    write_words(file, made, WORDS - 1);
+    FAILS(2, "cut short: 3996 of 4000 bytes", file);
+    made[WORDS] = 1;
+    write_words(file, made, WORDS + 1);
+    FAILS(2, "1 words after the firmware's end", file);
+    FAILS(2, "No such file", in_folder("nothing"));
+    FAILS(2, "/dev/zero: not a regular file", "/dev/zero"); // which has no end
+    assert_int_equal(command((const char *const[]){"firmware", NULL}), 2);
+    assert_int_equal(COMMAND("--read", file, "--save", file), 2);
+    assert_int_equal(COMMAND(file, file), 2);
     assert_file(in_folder("bad.hex.before"), false, 0);
     assert_int_equal(bus_counts(d).out, 0);
     bus_destroy(bus);
@@ -332,14 +339,12 @@ static void test_not_for_this_device(void **state)
         struct bus *bus = bus_create();
         bus_plug(bus, &(struct mwd_settings){.serial = "A", .soc_minor = cases[i].minor});
         const char *file = in_folder("other.hex");
-        uint32_t words[WORDS];
-        make_image(words, MWD_RUNS, 9);
-        words[SOC_AT] = cases[i].soc;
-        words[RAM_AT] = cases[i].ram_bytes;
-        mwd_image_seal(words, WORDS);
-        write_words(file, words, WORDS);
-        assert_int_equal(command(file, NULL, NULL, NULL), 2);
-        assert_said(error_text, cases[i].says);
+        make_image(MWD_RUNS, 9);
+        made[SOC_AT] = cases[i].soc;
+        made[RAM_AT] = cases[i].ram_bytes;
+        mwd_image_seal(made, WORDS);
+        write_words(file, made, WORDS);
+        FAILS(2, cases[i].says, file);
         assert_file(in_folder("other.hex.before"), false, 0);
         assert_runs(STUB_VERSION, 1);
         bus_destroy(bus);
@@ -351,25 +356,21 @@ static void test_no_device(void **state)
     (void)state;
     struct bus *bus = bus_create();
     const char *file = image_file("c.hex", MWD_RUNS, 3);
-    uint32_t words[WORDS];
     size_t count;
-    assert_int_equal(command(file, NULL, NULL, NULL), 4);
-    assert_said(error_text, "no moeswitch");
-    assert_int_equal(command(file, "--device", "sim", NULL), 4);
-    assert_said(error_text, "transport sim: there is no firmware to load");
+    FAILS(4, "no moeswitch", file);
+    FAILS(4, "transport sim: there is no firmware to load", file, "--device", "sim");
     struct mw_open_options sim;
     mw_open_defaults(&sim);
-    make_image(words, MWD_RUNS, 3);
-    assert_int_equal(mw_firmware_load(&sim, words, WORDS, NULL, NULL), MW_ERR_NODEV);
-    assert_int_equal(mw_firmware_read(&sim, words, WORDS, &count), MW_ERR_NODEV);
+    make_image(MWD_RUNS, 3);
+    assert_int_equal(mw_firmware_load(&sim, made, WORDS, NULL, NULL), MW_ERR_NODEV);
+    assert_int_equal(mw_firmware_read(&sim, made, WORDS, &count), MW_ERR_NODEV);
     // somebody else has it
     bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     struct mw_open_options o = options(SMALL_TIMEOUT);
     struct mw_device *other;
     assert_int_equal(mw_open(&o, &other), 0);
-    assert_int_equal(command(file, NULL, NULL, NULL), 4);
-    assert_said(error_text, "device A is in use by another program");
-    assert_int_equal(load(words, SMALL_TIMEOUT), MW_ERR_BUSY);
+    FAILS(4, "device A is in use by another program", file);
+    assert_int_equal(load(), MW_ERR_BUSY);
     mw_close(other);
     assert_runs(STUB_VERSION, 1);
     assert_file(in_folder("c.hex.before"), false, 0);
@@ -387,9 +388,8 @@ static void test_no_answer(void **state)
     for (unsigned i = 0; i < 2; i++) {
         struct bus *bus = bus_create();
         struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-        uint32_t words[WORDS];
-        make_image(words, firsts[i], 5);
-        assert_int_equal(load(words, SMALL_TIMEOUT), MW_ERR_FIRMWARE);
+        make_image(firsts[i], 5);
+        assert_int_equal(load(), MW_ERR_FIRMWARE);
         assert_said(mw_message(), "the previous firmware runs again");
         assert_said(mw_message(), i ? "no reply to INFO" : "did not come up within 300 ms");
         assert_int_equal(bus_counts(d).resets, i);
@@ -404,8 +404,7 @@ static void test_ram_that_forgets(void **state)
     struct bus *bus = bus_create();
     bus_plug(bus, &(struct mwd_settings){.serial = "A", .stuck_word = 300});
     const char *file = image_file("d.hex", MWD_RUNS, 6);
-    assert_int_equal(command(file, NULL, NULL, NULL), 5);
-    assert_said(error_text, "the RAM holds 0x");
+    FAILS(5, "the RAM holds 0x", file);
     assert_said(error_text, " at byte 1200, where 0x");
     assert_said(error_text, "the previous firmware runs again");
     assert_file(in_folder("d.hex.before"), true, STUB_VERSION);
@@ -423,10 +422,9 @@ static void test_host_that_ends(void **state)
     for (unsigned after = 0;; after += 1 + (unsigned)mw_random_below(&rng, 12)) {
         struct bus *bus = bus_create();
         struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-        struct mw_firmware f;
         remove(before);
         bus_fault(d, BUS_UNPLUG, after, 0);
-        int status = command(file, NULL, NULL, NULL);
+        int status = COMMAND(file);
         bus_fault(d, BUS_NONE, 0, 0);
         if (status == 0) {
             bus_destroy(bus);
@@ -435,24 +433,24 @@ static void test_host_that_ends(void **state)
         assert_int_equal(status, 4);
         bool kept = access(before, F_OK) == 0;
         bus_replug(d);
-        int opened = open_it(&f);
-        if (opened) {
+        int code = open_it();
+        if (code) {
             held++;
-            assert_int_equal(opened, MW_ERR_FIRMWARE);
+            assert_int_equal(code, MW_ERR_FIRMWARE);
             assert_said(mw_message(), "processor is held: its firmware does not answer; `moeswitch "
                                       "firmware FILE` loads one");
             assert_said(error_text,
                         "its processor may be held: repeat `moeswitch firmware FILE` to repair it");
             // reading it leaves it so
-            int read = command("--read", in_folder("damaged.hex"), NULL, NULL);
+            int read = COMMAND("--read", in_folder("damaged.hex"));
             assert_true(read == 0 || read == 1);
             if (read)
                 assert_file(in_folder("damaged.hex"), false, 0);
             remove(in_folder("damaged.hex"));
-            assert_int_equal(open_it(&f), MW_ERR_FIRMWARE);
+            assert_int_equal(open_it(), MW_ERR_FIRMWARE);
         }
         mended += kept;
-        if (command(file, NULL, NULL, NULL))
+        if (COMMAND(file))
             fail_msg("after %u transfers: %s", after, error_text);
         assert_file(before, kept || access(before, F_OK) == 0, STUB_VERSION);
         assert_runs(10, 0);
@@ -468,19 +466,17 @@ static void test_held_before(void **state)
     (void)state;
     struct bus *bus = bus_create();
     struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
-    struct mw_firmware f;
-    uint32_t words[WORDS];
     bus_fault(d, BUS_UNPLUG, 20, 0);
-    make_image(words, MWD_RUNS, 4);
-    assert_int_equal(load(words, SMALL_TIMEOUT), MW_ERR_NODEV);
+    make_image(MWD_RUNS, 4);
+    assert_int_equal(load(), MW_ERR_NODEV);
     bus_replug(d);
-    assert_int_equal(open_it(&f), MW_ERR_FIRMWARE);
-    make_image(words, MWD_LOOP, 4);
-    assert_int_equal(load(words, SMALL_TIMEOUT), MW_ERR_FIRMWARE);
+    assert_int_equal(open_it(), MW_ERR_FIRMWARE);
+    make_image(MWD_LOOP, 4);
+    assert_int_equal(load(), MW_ERR_FIRMWARE);
     assert_said(mw_message(), "the processor is held, as it was before");
-    assert_int_equal(open_it(&f), MW_ERR_FIRMWARE);
-    make_image(words, MWD_RUNS, 4);
-    assert_int_equal(load(words, SMALL_TIMEOUT), 0);
+    assert_int_equal(open_it(), MW_ERR_FIRMWARE);
+    make_image(MWD_RUNS, 4);
+    assert_int_equal(load(), 0);
     assert_runs(4, 0);
     bus_destroy(bus);
 }
@@ -499,13 +495,11 @@ static void test_mend(void **state)
         struct bus *bus = bus_create();
         struct bus_device *d =
             bus_plug(bus, &(struct mwd_settings){.serial = "A", .first = cases[i].first});
-        struct mw_firmware f;
-        uint32_t words[WORDS];
-        assert_int_equal(open_it(&f), MW_ERR_FIRMWARE);
+        assert_int_equal(open_it(), MW_ERR_FIRMWARE);
         assert_said(mw_message(), cases[i].says);
         // the link may still be kept by that INFO
-        make_image(words, MWD_RUNS, 12);
-        assert_int_equal(load(words, SMALL_TIMEOUT), 0);
+        make_image(MWD_RUNS, 12);
+        assert_int_equal(load(), 0);
         assert_int_equal(bus_counts(d).resets, cases[i].resets);
         assert_runs(12, 0);
         bus_destroy(bus);
@@ -521,15 +515,14 @@ static void test_faults(void **state)
     struct bus *bus = bus_create();
     struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     for (unsigned i = 0; i < 90; i++) {
-        uint32_t words[WORDS];
-        make_image(words, MWD_RUNS, 100 + i);
+        make_image(MWD_RUNS, 100 + i);
         bus_fault(d, (enum bus_fault)(1 + i % BUS_RESET), (unsigned)mw_random_below(&rng, 150),
                   mw_random_next(&rng) >> 8);
-        int status = load(words, SMALL_TIMEOUT);
+        int status = load();
         bus_fault(d, BUS_NONE, 0, 0);
         status ? failed++ : well++;
         if (status)
-            assert_int_equal(load(words, SMALL_TIMEOUT), 0);
+            assert_int_equal(load(), 0);
         assert_runs(100 + i, 0);
     }
     print_message("%u loads failed, %u did not\n", failed, well);
@@ -551,18 +544,15 @@ static void test_whole_device(void **state)
     struct mw_firmware f;
     struct mw_log_entry log[8];
     size_t count;
-    uint32_t words[WORDS];
     const char *copy = in_folder("whole.hex");
     char *text = contents(FIRMWARE);
-    FILE *file = fopen(copy, "w");
-    fputs(text, file);
-    fclose(file);
+    write_text(copy, text, strlen(text));
     free(text);
-    assert_int_equal(command(copy, NULL, NULL, NULL), 0);
+    assert_int_equal(COMMAND(copy), 0);
     assert_said(out_text, ", the same\n");
     o.timeout_ms = 3000;
-    make_image(words, MWD_LOOP, 5);
-    assert_int_equal(mw_firmware_load(&o, words, WORDS, NULL, NULL), MW_ERR_FIRMWARE);
+    make_image(MWD_LOOP, 5);
+    assert_int_equal(mw_firmware_load(&o, made, WORDS, NULL, NULL), MW_ERR_FIRMWARE);
     assert_said(mw_message(), "did not come up within 3000 ms; the previous firmware runs again");
     o.timeout_ms = WHOLE_TIMEOUT;
     assert_int_equal(mw_open(&o, &device), 0);
