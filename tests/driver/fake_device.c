@@ -19,9 +19,14 @@ int fake_teardown(void **state)
     return 0;
 }
 
-void fake_open_with_all(void)
+void fake_reopen(void)
 {
     mw_close(device);
-    *fake_fabric(&fake, FABRIC(primitives)) = UINT32_MAX;
     assert_code(fake_open(&fake, &device), 0);
+}
+
+void fake_open_with_all(void)
+{
+    *fake_fabric(&fake, FABRIC(primitives)) = UINT32_MAX;
+    fake_reopen();
 }

@@ -28,7 +28,9 @@ extern struct mw_device *device;
 /// Open a fake of 4 GPUs with 8-byte flits; close it: set-up and tear-down of a test.
 int fake_setup(void **state);
 int fake_teardown(void **state);
-/// The device opened anew with all that a build may have.
+/// The device opened anew: what its registers have said of the build since then is read.
+void fake_reopen(void);
+/// ... with all that a build may have.
 void fake_open_with_all(void);
 
 #endif

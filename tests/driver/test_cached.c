@@ -31,9 +31,8 @@ static int create(unsigned row, bool cached, bool gradients, unsigned type,
 
 static void set_primitive(uint32_t mask, bool on)
 {
-    mw_close(device);
     *fake_fabric(&fake, FABRIC(primitives)) = on ? UINT32_MAX : ~mask;
-    assert_code(fake_open(&fake, &device), 0);
+    fake_reopen();
 }
 
 /// What lacks in the device, or excludes each other: when the object is made, by name.

@@ -132,10 +132,9 @@ static void layout_limits(void **state)
 /// Open a device of other sizes in place of the one that is open.
 static void open_sized(unsigned gpus, unsigned mem_log2)
 {
-    mw_close(device);
     fake.gpus = gpus;
     *fake_fabric(&fake, FABRIC(size)) = gpus | 8u << 8 | mem_log2 << 16 | 4u << 24;
-    assert_code(fake_open(&fake, &device), 0);
+    fake_reopen();
 }
 
 /// Every limit of a size, and one beyond it, in a layer that is small besides.
@@ -529,9 +528,8 @@ static void primitives(void **state)
     struct mw_device_info info;
     c.target_list_cache = true;
     assert_code(mw_layout_make(device, &c, &l), 0);
-    mw_close(device);
     *fake_fabric(&fake, FABRIC(primitives)) = 0;
-    assert_code(fake_open(&fake, &device), 0);
+    fake_reopen();
     assert_code(mw_info(device, &info), 0);
     assert_true(!info.adder_bypass && !info.target_list_cache && !info.link_rate);
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
@@ -550,10 +548,9 @@ static void large_layouts(void **state)
 {
     (void)state;
     static const unsigned tokens[4] = {8192, 1, 0, 8192}, experts[4] = {16, 1, 0, 16};
-    mw_close(device);
     *fake_fabric(&fake, FABRIC(size)) = 4 | 8u << 8 | 34u << 16 | 4u << 24;
     *fake_fabric(&fake, FABRIC(capacity)) = 18 | 13u << 8 | 9u << 16 | 16u << 24;
-    assert_code(fake_open(&fake, &device), 0);
+    fake_reopen();
     struct mw_layer_config c = small_config();
     struct mw_layout l;
     c.k = 8;

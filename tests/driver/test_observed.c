@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is read of a device: counters, time series of its ports, and the report of a layer that is
-// stuck.
+// What is read of a device: counters, time series of its ports, the errors of a layer, and the
+// report of one that is stuck.
 #include "fake_device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,13 +57,12 @@ static void load_counters(void **state)
     assert_int_equal(none.port[2].reds, 0);
     assert_code(mw_load_counters_read(device, &k), 0);
     assert_int_equal(k.port[2].loads, 0);
-    mw_close(device);
     *fake_fabric(&fake, FABRIC(primitives)) |=
         MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm | MW_FABRIC__PRIMITIVES__MERGE_REDS_bm;
     *fake_fabric(&fake, FABRIC(load_room)) = 8u << 24 | 32u << 16 | 16u << 9 | 320;
     *fake_fabric(&fake, FABRIC(tables)) |= 10u << MW_FABRIC__TABLES__LOAD_PARTS_bp;
     *fake_fabric(&fake, FABRIC(sum_room)) = 48;
-    assert_code(fake_open(&fake, &device), 0);
+    fake_reopen();
     assert_code(mw_info(device, &info), 0);
     assert_true(info.merge_entries == 320 && info.open_loads == 32 && info.open_syncs == 8);
     assert_int_equal(info.kept_bytes, 16384);
@@ -259,12 +259,112 @@ static void report(void **state)
     free(text);
 }
 
+// ---- errors -------------------------------------------------------------------------------------
+
+static void configure(const struct mw_layer_config *c, struct mw_layout *l)
+{
+    static const unsigned tokens[4] = {5, 5, 5, 5}, experts[4] = {3, 3, 3, 3};
+    assert_code(mw_layout_make(device, c, l), 0);
+    assert_code(mw_layer_configure(device, c, l, tokens, experts, 1), 0);
+}
+
+static void hardware_errors(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    configure(&c, &l);
+    assert_code(mw_launch(device), 0);
+    *fake_fabric(&fake, FABRIC(node_error)) = 1 << 3;
+    *fake_node(&fake, 3, NODE(status.error)) = MW_HWERR_BOUNDS | 12u << 16;
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
+    assert_message("GPU 3: address, row, token or event counter outside its region (12 errors)");
+    assert_code(mw_launch(device), 0); // the layer is over all the same
+    *fake_fabric(&fake, FABRIC(error)) = MW_HWERR_PARTITION | 2 << 8 | 1u << 16;
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
+    assert_message("switch, input 2: target outside the partition");
+}
+
+static const unsigned numbers[3] = {7, 300, 511}; ///< of the experts of GPU 1
+
+static void map_experts(void)
+{
+    for (unsigned e = 0; e < 3; e++) {
+        const struct mw_expert_place place = {numbers[e], 1, e};
+        assert_code(mw_expert_map_set(device, &place, 1), 0);
+    }
+}
+
+/// Rows for experts of GPU 1, by their number on it, as the tables of all GPUs say;
+/// what the layer's end says.
+static void rows_for(const struct mw_layout *l, unsigned k, const unsigned rows[3])
+{
+    unsigned left[3] = {rows[0], rows[1], rows[2]};
+    for (unsigned g = 0; g < 4; g++)
+        for (unsigned t = 0; t < 5; t++) {
+            int16_t ids[3] = {-1, -1, -1};
+            const float weights[3] = {1, 1, 1};
+            for (unsigned e = 0; e < 3; e++)
+                if (left[e]) {
+                    ids[e] = (int16_t)numbers[e];
+                    left[e]--;
+                }
+            mw_route_pack(fake.mem[g] + l->rt_base + t * MW_ROUTE_BYTES, ids, weights, k);
+        }
+    assert_code(mw_launch(device), 0);
+    *fake_fabric(&fake, FABRIC(node_error)) = 1 << 1;
+    *fake_node(&fake, 1, NODE(status.error)) = MW_HWERR_BOUNDS | 1u << 16;
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
+}
+
+/// A layer that fails where rows have no place says whose rows these are, and how
+/// many places they need.
+static void rows_without_a_place(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    char text[100];
+    *fake_fabric(&fake, FABRIC(tables)) = 512 | 16u << 16 | 64u << 24;
+    fake_reopen();
+    map_experts();
+    configure(&c, &l); // 8 places
+    rows_for(&l, c.k, (const unsigned[]){8, 8, 8});
+    assert_null(strstr(mw_message(), "region holds"));
+    rows_for(&l, c.k, (const unsigned[]){8, 9, 2});
+    assert_message(": expert 300 gets 9 rows, their region holds 8 (");
+    assert_message("raise rows_per_expert to 9 or more");
+    assert_null(strstr(mw_message(), "too small"));
+    snprintf(text, sizeof text, "from 0x%llx on",
+             (unsigned long long)(l.xd_base + (8u << l.row_shift)));
+    assert_message(text);
+    rows_for(&l, c.k, (const unsigned[]){9, 3, 12});
+    assert_message(": expert 511 gets 12 rows");
+    assert_message("; 1 more are too small");
+    rows_for(&l, c.k, (const unsigned[]){11, 11, 9});
+    assert_message(": expert 7 gets 11 rows");
+    assert_message("; 2 more are too small");
+    // of each source
+    *fake_fabric(&fake, FABRIC(node_error)) = 0;
+    fake_open_with_all();
+    map_experts();
+    c.row_returns = c.source_lists = true;
+    c.rows_per_expert = 4;
+    configure(&c, &l);
+    rows_for(&l, c.k, (const unsigned[]){4, 5, 4});
+    assert_message(": expert 300 gets 5 rows from GPU 0, their region holds 4 (");
+    snprintf(text, sizeof text, "from 0x%llx on",
+             (unsigned long long)(l.xd_base + ((1u << l.n_shift) * 4u << l.row_shift)));
+    assert_message(text);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(counters),       TEST(load_counters),  TEST(series),
-        TEST(series_goes_on), TEST(monitor_limits), TEST(report),
+        TEST(counters),        TEST(load_counters),        TEST(series),
+        TEST(series_goes_on),  TEST(monitor_limits),       TEST(report),
+        TEST(hardware_errors), TEST(rows_without_a_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a layer writes into registers, how it is started and waited for, and every call that may
-// fail.
+// fail. test_observed.c has the errors that a device reports.
 #include "fake_device.h"
 
 #include <stdio.h>
@@ -16,6 +16,13 @@ static int configure(const struct mw_layer_config *c)
     struct mw_layout l;
     int status = mw_layout_make(device, c, &l);
     return status ? status : mw_layer_configure(device, c, &l, TOKENS, EXPERTS, 0x7);
+}
+
+/// Run what is configured to its end.
+static void run(void)
+{
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, NULL, NULL), 0);
 }
 
 static void registers(void **state)
@@ -224,8 +231,7 @@ static bool sweeps_for(const struct mw_layer_config *c, const struct mw_layout *
     static const unsigned none[4] = {0, 0, 0, 0};
     const unsigned sweeps = fake.sweeps;
     assert_code(mw_layer_configure(device, c, l, none, none, 1), 0);
-    assert_code(mw_launch(device), 0);
-    assert_code(mw_wait(device, NULL, NULL), 0);
+    run();
     assert_in_range(fake.sweeps, sweeps, sweeps + 1);
     assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)) == 0, fake.sweeps > sweeps);
     return fake.sweeps > sweeps;
@@ -240,8 +246,7 @@ static void settings_that_move_tables(void **state)
     *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__CACHE_LIMIT_bm |
                                                MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm |
                                                MW_FABRIC__PRIMITIVES__SOURCE_LISTS_bm;
-    mw_close(device);
-    assert_code(fake_open(&fake, &device), 0);
+    fake_reopen();
     for (unsigned i = 0; i < MOVE + STAY; i++) {
         struct mw_layer_config c = small_config(), other;
         struct mw_layout l, moved;
@@ -250,46 +255,19 @@ static void settings_that_move_tables(void **state)
         assert_code(mw_layout_make(device, &c, &l), 0);
         other = c;
         moved = l;
-        switch (i) {
-        case 0:
-            moved.al_base += MW_BASE_UNIT;
-            break;
-        case 1:
-            moved.token_shift++;
-            break;
-        case 2:
-            moved.n_shift++;
-            break;
-        case 3:
-            moved.cap_shift++;
-            break;
-        case 4:
-            other.experts_per_gpu++;
-            break;
-        case 5:
-            other.cache_entries = 32;
-            break;
-        case 6:
-            other.source_lists = true;
-            break;
-        case 7:
-            moved.xd_base += MW_BASE_UNIT;
-            break;
-        case 8:
-            moved.row_shift++;
-            break;
-        case 9:
-            other.tile++;
-            break;
-        case 10:
-            other.in_flight = 3;
-            break;
-        case 11:
-            other.k--;
-            break;
-        default:
-            other.row_bytes -= 8;
-        }
+        moved.al_base += i == 0 ? MW_BASE_UNIT : 0;
+        moved.token_shift += i == 1;
+        moved.n_shift += i == 2;
+        moved.cap_shift += i == 3;
+        other.experts_per_gpu += i == 4;
+        other.cache_entries -= i == 5 ? 32 : 0;
+        other.source_lists = i == 6;
+        moved.xd_base += i == 7 ? MW_BASE_UNIT : 0;
+        moved.row_shift += i == 8;
+        other.tile += i == 9;
+        other.in_flight += i == 10 ? 3 : 0;
+        other.k -= i == 11;
+        other.row_bytes -= i == 12 ? 8 : 0;
         const bool must = i < MOVE;
         assert_code(mw_reset(device), 0);
         assert_true(sweeps_for(&c, &l));
@@ -441,8 +419,7 @@ static void delays_are_no_standstill(void **state)
     struct mw_layout l;
     unsigned long long quiet, usual = 0;
     *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__DELAY_bm;
-    mw_close(device);
-    assert_code(fake_open(&fake, &device), 0);
+    fake_reopen();
     assert_code(mw_layout_make(device, &c, &l), 0);
     for (unsigned i = 0; i < sizeof cycles / sizeof *cycles; i++) {
         unsigned now = cycles[i];
@@ -490,8 +467,7 @@ static void ports(void **state)
     assert_code(configure(&c), 0);
     const unsigned before = fake.sweeps;
     assert_code(mw_port_enable(device, 1), 0); // is up: nothing is lost
-    assert_code(mw_launch(device), 0);
-    assert_code(mw_wait(device, NULL, NULL), 0);
+    run();
     assert_int_equal(fake.sweeps, before);
     assert_code(mw_fault_set(device, 3, 0, 65535 * 64), 0);
     assert_int_equal(*fake_node(&fake, 3, NODE(fault)), 65535u << MW_NODE__FAULT__AFTER_bp);
@@ -501,97 +477,6 @@ static void ports(void **state)
     assert_code(mw_port_limit(device, 22), 0);
     assert_int_equal(*fake_fabric(&fake, FABRIC(limit)), 22);
     assert_code(mw_port_limit(device, 23), MW_ERR_INVALID);
-}
-
-static void hardware_errors(void **state)
-{
-    (void)state;
-    struct mw_layer_config c = small_config();
-    assert_code(configure(&c), 0);
-    assert_code(mw_launch(device), 0);
-    *fake_fabric(&fake, FABRIC(node_error)) = 1 << 3;
-    *fake_node(&fake, 3, NODE(status.error)) = MW_HWERR_BOUNDS | 12u << 16;
-    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
-    assert_message("GPU 3: address, row, token or event counter outside its region (12 errors)");
-    assert_code(mw_launch(device), 0); // the layer is over all the same
-    *fake_fabric(&fake, FABRIC(error)) = MW_HWERR_PARTITION | 2 << 8 | 1u << 16;
-    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
-    assert_message("switch, input 2: target outside the partition");
-}
-
-/// Rows for experts of GPU 1, by their number on it, as the tables of all GPUs say;
-/// what the layer's end says.
-static void rows_for(const struct mw_layout *l, unsigned k, const unsigned rows[3],
-                     const unsigned numbers[3])
-{
-    unsigned left[3] = {rows[0], rows[1], rows[2]};
-    for (unsigned g = 0; g < 4; g++)
-        for (unsigned t = 0; t < 5; t++) {
-            int16_t ids[3] = {-1, -1, -1};
-            const float weights[3] = {1, 1, 1};
-            for (unsigned e = 0; e < 3; e++)
-                if (left[e]) {
-                    ids[e] = (int16_t)numbers[e];
-                    left[e]--;
-                }
-            mw_route_pack(fake.mem[g] + l->rt_base + t * MW_ROUTE_BYTES, ids, weights, k);
-        }
-    assert_code(mw_launch(device), 0);
-    *fake_fabric(&fake, FABRIC(node_error)) = 1 << 1;
-    *fake_node(&fake, 1, NODE(status.error)) = MW_HWERR_BOUNDS | 1u << 16;
-    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
-}
-
-/// A layer that fails where rows have no place says whose rows these are, and how
-/// many places they need.
-static void rows_without_a_place(void **state)
-{
-    (void)state;
-    static const unsigned tokens[4] = {5, 5, 5, 5}, experts[4] = {3, 3, 3, 3},
-                          numbers[3] = {7, 300, 511};
-    struct mw_layer_config c = small_config();
-    struct mw_layout l;
-    char text[100];
-    mw_close(device);
-    *fake_fabric(&fake, FABRIC(tables)) = 512 | 16u << 16 | 64u << 24;
-    assert_code(fake_open(&fake, &device), 0);
-    for (unsigned e = 0; e < 3; e++) {
-        const struct mw_expert_place place = {numbers[e], 1, e};
-        assert_code(mw_expert_map_set(device, &place, 1), 0);
-    }
-    assert_code(mw_layout_make(device, &c, &l), 0); // 8 places
-    assert_code(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
-    rows_for(&l, c.k, (const unsigned[]){8, 8, 8}, numbers);
-    assert_null(strstr(mw_message(), "region holds"));
-    rows_for(&l, c.k, (const unsigned[]){8, 9, 2}, numbers);
-    assert_message(": expert 300 gets 9 rows, their region holds 8 (");
-    assert_message("raise rows_per_expert to 9 or more");
-    assert_null(strstr(mw_message(), "too small"));
-    snprintf(text, sizeof text, "from 0x%llx on",
-             (unsigned long long)(l.xd_base + (8u << l.row_shift)));
-    assert_message(text);
-    rows_for(&l, c.k, (const unsigned[]){9, 3, 12}, numbers);
-    assert_message(": expert 511 gets 12 rows");
-    assert_message("; 1 more are too small");
-    rows_for(&l, c.k, (const unsigned[]){11, 11, 9}, numbers);
-    assert_message(": expert 7 gets 11 rows");
-    assert_message("; 2 more are too small");
-    // of each source
-    *fake_fabric(&fake, FABRIC(node_error)) = 0;
-    fake_open_with_all();
-    for (unsigned e = 0; e < 3; e++) {
-        const struct mw_expert_place place = {numbers[e], 1, e};
-        assert_code(mw_expert_map_set(device, &place, 1), 0);
-    }
-    c.row_returns = c.source_lists = true;
-    c.rows_per_expert = 4;
-    assert_code(mw_layout_make(device, &c, &l), 0);
-    assert_code(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
-    rows_for(&l, c.k, (const unsigned[]){4, 5, 4}, numbers);
-    assert_message(": expert 300 gets 5 rows from GPU 0, their region holds 4 (");
-    snprintf(text, sizeof text, "from 0x%llx on",
-             (unsigned long long)(l.xd_base + ((1u << l.n_shift) * 4u << l.row_shift)));
-    assert_message(text);
 }
 
 // One layer through the low-level calls, up to the first that fails.
@@ -622,8 +507,7 @@ static void every_call_may_fail(void **state)
     assert_true(calls > 150);
     for (long i = 0; i < calls; i++) {
         fake_fail_at(&fake, FAKE_NEVER);
-        mw_close(device);
-        assert_code(fake_open(&fake, &device), 0);
+        fake_reopen();
         fake_fail_at(&fake, i);
         assert_code(whole_layer(), MW_ERR_IO);
         assert_string_not_equal(mw_message(), "");
@@ -643,9 +527,7 @@ int main(void)
         TEST(settings_that_move_tables),
         TEST(more_tokens_are_swept),
         TEST(progress_and_timeout),
-        TEST(hardware_errors),
         TEST(anything_is_progress),
-        TEST(rows_without_a_place),
         TEST(ports),
         TEST(progress_of_the_last_layer),
         TEST(delays_are_no_standstill),

@@ -521,9 +521,8 @@ static void streams_need_primitives(void **state)
     for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
         for (unsigned without = 0; without < 2; without++) {
             struct mw_stream s[4];
-            mw_close(device);
             *fake_fabric(&fake, FABRIC(primitives)) = without ? all & ~needs[i].without : all;
-            assert_code(fake_open(&fake, &device), 0);
+            fake_reopen();
             assert_code(mw_layout_make(device, &c, &l), 0);
             for (unsigned g = 0; g < 4; g++) {
                 mw_stream_init(&s[g]);
