@@ -52,14 +52,39 @@ static void make_result(void)
     result.seconds = 0.5;
 }
 
-/// Two layers of 4 GPUs.
-static int set_up(void **state)
+static struct mw_summary summary(void)
 {
-    (void)state;
+    struct mw_summary s;
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
+    return s;
+}
+
+static FILE *f; ///< open from begin() to fclose(), behind which the text is in `said`
+static char *said;
+static size_t said_size;
+
+static void begin(void)
+{
+    free(said);
+    said = NULL;
+    f = open_memstream(&said, &said_size);
+    assert_non_null(f);
+}
+
+/// 4 GPUs with 6 tokens and 4 experts each.
+static void set_sizes(unsigned k)
+{
     mw_run_defaults(&params);
     params.shape = (struct mw_shape){.gpus = 4, .tokens_per_gpu = 6, .hidden = 128, .seed = 11};
     params.experts = 16;
-    params.k = 4;
+    params.k = k;
+}
+
+/// Two layers.
+static int set_up(void **state)
+{
+    (void)state;
+    set_sizes(4);
     params.layers[0] = 2, params.layers[1] = 0;
     params.layer_count = 2;
     params.settings.item[0] = (struct mw_setting){"store_credits", 3};
@@ -72,15 +97,9 @@ static int set_up(void **state)
 static int set_up_passes(void **state)
 {
     (void)state;
-    mw_run_defaults(&params);
-    params.shape = (struct mw_shape){.gpus = 4,
-                                     .tokens_per_gpu = 6,
-                                     .hidden = 128,
-                                     .passes = MW_RUN_BACKWARD,
-                                     .gate_gradients = true,
-                                     .seed = 11};
-    params.experts = 16;
-    params.k = 3;
+    set_sizes(3);
+    params.shape.passes = MW_RUN_BACKWARD;
+    params.shape.gate_gradients = true;
     make_result();
     return 0;
 }
@@ -117,8 +136,7 @@ static char *json_text(const struct mw_summary *s)
 {
     struct mw_json j = {0};
     assert_int_equal(mw_report_json(&j, &params, &trace, &workload, s, 1, NULL), MW_EXIT_OK);
-    char *text = j.text;
-    j.text = NULL;
+    char *text = strdup(j.text);
     mw_json_free(&j);
     return text;
 }
@@ -135,9 +153,6 @@ static double number(const cJSON *object, const char *key)
 static void finds_wrong_gradients(void **state)
 {
     (void)state;
-    struct mw_summary s;
-    char *text = NULL, *said = NULL;
-    size_t size = 0;
     mw_result_check(&result, &workload, expected);
     assert_null(result.layer[0].dw);
     assert_int_equal(result.layer[0].gradients, 0);
@@ -155,22 +170,19 @@ static void finds_wrong_gradients(void **state)
     assert_int_equal(result.layer[2].wrong_gradients, 2);
     assert_int_equal(result.layer[2].first_gradient.token, 7);
     assert_int_equal(result.layer[2].first_gradient.place, 2);
-    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
+    const struct mw_summary s = summary();
     assert_int_equal(s.wrong, 3);
     assert_int_equal(s.gradients.made, 2 * 24 * 3);
     assert_int_equal(s.gradients.wrong, 3);
-    FILE *f = open_memstream(&text, &size);
-    assert_non_null(f);
+    begin();
     const struct mw_link_parameters link = mw_run_links(&params);
     assert_int_equal(mw_report_differences(f, &result, &workload, &link), MW_EXIT_MISMATCH);
     fclose(f);
-    assert_non_null(strstr(text, "dysharp, layer 0, backward: 1 wrong gradients of gate weights, "
+    assert_non_null(strstr(said, "dysharp, layer 0, backward: 1 wrong gradients of gate weights, "
                                  "first: token 5, place 3 of its list: expected 0x5a5a5a5a "));
-    assert_non_null(strstr(text, "dysharp, layer 0, counted again: 2 wrong gradients"));
-    assert_null(strstr(text, "wrong elements"));
-    free(text);
-    f = open_memstream(&said, &size);
-    assert_non_null(f);
+    assert_non_null(strstr(said, "dysharp, layer 0, counted again: 2 wrong gradients"));
+    assert_null(strstr(said, "wrong elements"));
+    begin();
     struct mw_summary both[2] = {s, s};
     both[0].pass[MW_PASS_FORWARD] = both[0].pass[MW_PASS_BACKWARD] = 1000;
     both[1].pass[MW_PASS_FORWARD] = 2000;
@@ -181,8 +193,7 @@ static void finds_wrong_gradients(void **state)
     assert_non_null(strstr(said, "    0.500    4.000 "));
     assert_non_null(strstr(said, "144 gradients of gate weights (dw) was checked, and every flit: "
                                  "3 dw are\n"));
-    free(said);
-    text = json_text(&s);
+    char *text = json_text(&s);
     cJSON *root = cJSON_Parse(text);
     const cJSON *o = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "systems"), 0);
     const cJSON *all = cJSON_GetObjectItem(o, "gate_gradients");
@@ -243,8 +254,7 @@ static void finds_a_layer_below_its_bound(void **state)
 static void sums_layers(void **state)
 {
     (void)state;
-    struct mw_summary s;
-    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
+    struct mw_summary s = summary();
     struct mw_link_parameters link = {16, 1, params.expert_cycles, 0};
     uint64_t strict = 0, own = 0, own_link = 0;
     double payload = 0, most = 0;
@@ -282,21 +292,15 @@ static void sums_layers(void **state)
 static void prints_a_line_per_system(void **state)
 {
     (void)state;
-    struct mw_summary s;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    assert_non_null(f);
-    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
+    const struct mw_summary s = summary();
+    begin();
     mw_report_line(f, &s);
     fclose(f);
-    assert_ptr_equal(strchr(text, '\n'), text + size - 1);
-    text[size - 1] = 0;
-    assert_line(text, "dysharp ", " 4500 ", "2.000", " 0 ");
-    assert_null(strchr(text, '\033')); // no terminal
-    free(text);
-    f = open_memstream(&text, &size);
-    assert_non_null(f);
+    assert_ptr_equal(strchr(said, '\n'), said + said_size - 1);
+    said[said_size - 1] = 0;
+    assert_line(said, "dysharp ", " 4500 ", "2.000", " 0 ");
+    assert_null(strchr(said, '\033')); // no terminal
+    begin();
     mw_report_resources(f, &s, 1);
     mw_report_resources(f, &s, 0); // nothing
     fclose(f);
@@ -304,30 +308,20 @@ static void prints_a_line_per_system(void **state)
     snprintf(share, sizeof share, "%.1f\n", 100 * (double)s.limit.cycles / 4500);
     snprintf(adder, sizeof adder, " %llu ", (unsigned long long)s.adder.cycles);
     assert_true(s.limit.cycles >= s.own && s.banks.cycles > 0);
-    assert_non_null(strstr(text, "\ndysharp "));
-    assert_null(strstr(strstr(text, "\ndysharp ") + 1, "\ndysharp "));
-    assert_non_null(strstr(text, adder));
-    assert_string_equal(text + size - strlen(share), share);
-    free(text);
-    f = open_memstream(&text, &size);
-    assert_non_null(f);
+    assert_non_null(strstr(said, "\ndysharp "));
+    assert_null(strstr(strstr(said, "\ndysharp ") + 1, "\ndysharp "));
+    assert_non_null(strstr(said, adder));
+    assert_string_equal(said + said_size - strlen(share), share);
+    begin();
     mw_report_head(f, &params, &trace, &workload);
     mw_report_columns(f, mw_systems[0].name);
     fclose(f);
-    assert_non_null(strstr(text, "layers 2,0: 4 GPUs, 6 tokens each, hidden 128, 16 experts, k 4"));
-    assert_non_null(strstr(text, "layer 2: strict bound "));
-    free(text);
+    assert_non_null(strstr(said, "layers 2,0: 4 GPUs, 6 tokens each, hidden 128, 16 experts, k 4"));
+    assert_non_null(strstr(said, "layer 2: strict bound "));
 }
 
 /// No line of any table is wider than a table may be, where its figures are not larger
 /// than the columns.
-static void fits_the_width(const char *text)
-{
-    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-        if (strcspn(line, "\n") > MW_TABLE_WIDTH)
-            fail_msg("%zu columns: %s", strcspn(line, "\n"), line);
-}
-
 static void tables_fit(void **state)
 {
     (void)state;
@@ -335,14 +329,11 @@ static void tables_fit(void **state)
                                               .apart = {12345678, 1234567, 123456},
                                               .fed = {12345678, 1234567, 123456}};
     struct mw_summary s[MW_SYSTEMS];
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    assert_non_null(f);
+    begin();
     result.has_feeding = true;
     result.feeding = feeding;
     for (unsigned i = 0; i < MW_SYSTEMS; i++) {
-        mw_summarize(&s[i], &result, &workload, &params, 9000, "unicast");
+        s[i] = summary();
         s[i].system = "dysharp-basic";
         s[i].cycles = 1234567890;
         s[i].speedup = 1000.123;
@@ -361,8 +352,9 @@ static void tables_fit(void **state)
     mw_report_stalls(f, s, MW_SYSTEMS);
     mw_report_feeding(f, &workload, s, MW_SYSTEMS);
     fclose(f);
-    fits_the_width(text);
-    free(text);
+    for (const char *line = said; *line; line += strcspn(line, "\n") + 1)
+        if (strcspn(line, "\n") > MW_TABLE_WIDTH)
+            fail_msg("%zu columns: %s", strcspn(line, "\n"), line);
     result.has_feeding = false;
 }
 
@@ -371,11 +363,8 @@ static void tells_stalls_by_cause(void **state)
 {
     (void)state;
     struct mw_summary s[2];
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    assert_non_null(f);
-    mw_summarize(&s[0], &result, &workload, &params, 9000, "unicast");
+    begin();
+    s[0] = summary();
     s[1] = s[0];
     s[1].system = "other";
     s[1].stall[0] = (struct mw_stall){"late", 5};
@@ -384,12 +373,11 @@ static void tells_stalls_by_cause(void **state)
     mw_report_traffic(f, s, 0);
     fclose(f);
     assert_string_equal(
-        text, "\nCycles in which a part of the device had to wait, summed over all parts\n"
+        said, "\nCycles in which a part of the device had to wait, summed over all parts\n"
               "cause                  dysharp         other\n"
               "store_credit                14             0\n"
               "bank                        23            23\n"
               "late                         0             5\n");
-    free(text);
 }
 
 /// What CSV says of a system is what JSON says, by the same names.
@@ -400,7 +388,7 @@ static void csv_is_json(void **state)
     struct mw_json j = {0};
     struct mw_csv csv;
     size_t size = 0;
-    mw_summarize(&s[0], &result, &workload, &params, 9000, "unicast");
+    s[0] = summary();
     s[1] = s[0];
     s[1].system = "a \"system\", 2";
     s[1].speedup = 0;
@@ -462,33 +450,27 @@ static void colours_terminals_alone(void **state)
 static void names_what_simulated(void **state)
 {
     (void)state;
-    struct mw_summary s;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    assert_non_null(f);
-    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
+    const struct mw_summary s = summary();
+    begin();
     mw_report_model(f, &s, 1); // a device that is real
     fflush(f);
-    assert_int_equal(size, 0);
+    assert_int_equal(said_size, 0);
     result.model = (struct mw_simulation){"plain", "5.49 rev", "g++ 12", "", "", ""};
     mw_report_model(f, &s, 1);
     fclose(f);
-    assert_string_equal(text, "simulated by plain, of Verilator 5.49 rev and g++ 12\n");
-    free(text);
+    assert_string_equal(said, "simulated by plain, of Verilator 5.49 rev and g++ 12\n");
 }
 
 static void json_has_every_field(void **state)
 {
     (void)state;
-    struct mw_summary s;
     result.layer[1].out[77] ^= 4;
     result.layer[0].alloc_hits = 70;
     result.layer[0].alloc_misses = 4;
     result.layer[1].alloc_hits = 5;
     result.layer[1].alloc_misses = 9;
     mw_result_check(&result, &workload, expected);
-    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
+    struct mw_summary s = summary();
     char *text = json_text(&s);
     cJSON *root = cJSON_Parse(text);
     assert_non_null(root);
@@ -522,10 +504,8 @@ static void json_has_every_field(void **state)
         for (unsigned i = 0; i < 4; i++)
             parts[i] += (uint64_t)number(cJSON_GetObjectItem(each, names[i]), "cycles");
     }
-    assert_int_equal(parts[0], s.adder.cycles);
-    assert_int_equal(parts[1], s.engine.cycles);
-    assert_int_equal(parts[2], s.banks.cycles);
-    assert_int_equal(parts[3], s.limit.cycles);
+    const uint64_t sums[4] = {s.adder.cycles, s.engine.cycles, s.banks.cycles, s.limit.cycles};
+    assert_memory_equal(parts, sums, sizeof sums);
     const cJSON *port = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "ports"), 3);
     assert_int_equal(number(cJSON_GetObjectItem(port, "down"), "store"),
                      s.traffic.flits[3][MW_DOWN][MW_STORE]);
@@ -544,11 +524,10 @@ static void json_has_every_field(void **state)
 static void json_differs_in_wall_clock_only(void **state)
 {
     (void)state;
-    struct mw_summary s;
-    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
+    struct mw_summary s = summary();
     char *a = json_text(&s);
     result.seconds = 0.75;
-    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
+    s = summary();
     char *b = json_text(&s);
     char *end_a = strstr(a, "\"seconds_wall\""), *end_b = strstr(b, "\"seconds_wall\"");
     assert_non_null(end_a);
