@@ -40,23 +40,22 @@ static void assert_trace(const struct mw_trace *t)
 
 // ---- files --------------------------------------------------------------------------------------
 
-/// An array in an order of axes: "tkl" is [tokens, k, layers].
-struct array {
-    const char *order;
+/// The arrays of a trace, in the order of axes that make_arrays was given.
+static struct {
     bool fortran;
     uint16_t ids[ALL];
     float weights[ALL];
     char shape[40];
-};
+} a;
 
-static void make_array(struct array *a, const char *order, bool fortran)
+/// "tkl" is [tokens, k, layers].
+static void make_arrays(const char *order, bool fortran)
 {
     size_t dim[3], stride[3];
-    a->order = order;
-    a->fortran = fortran;
+    a.fortran = fortran;
     for (unsigned i = 0; i < 3; i++)
         dim[i] = order[i] == 'l' ? LAYERS : order[i] == 't' ? TOKENS : K;
-    snprintf(a->shape, sizeof a->shape, "(%zu, %zu, %zu)", dim[0], dim[1], dim[2]);
+    snprintf(a.shape, sizeof a.shape, "(%zu, %zu, %zu)", dim[0], dim[1], dim[2]);
     for (unsigned i = 0; i < 3; i++) {
         stride[i] = 1;
         for (unsigned n = fortran ? 0 : i + 1; n < (fortran ? i : 3); n++)
@@ -68,36 +67,19 @@ static void make_array(struct array *a, const char *order, bool fortran)
                 size_t at = 0;
                 for (unsigned i = 0; i < 3; i++)
                     at += stride[i] * (order[i] == 'l' ? l : order[i] == 't' ? t : j);
-                a->ids[at] = expert_of(l, t, j);
-                a->weights[at] = weight_of(l, t, j);
+                a.ids[at] = expert_of(l, t, j);
+                a.weights[at] = weight_of(l, t, j);
             }
 }
 
-static const char *header_of(const struct array *a, const char *descr)
+static const char *header_of(const char *descr)
 {
     static char text[2][120];
     static unsigned next;
     char *header = text[next++ % 2];
     snprintf(header, sizeof text[0], "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", descr,
-             a->fortran ? "True" : "False", a->shape);
+             a.fortran ? "True" : "False", a.shape);
     return header;
-}
-
-/// A new folder with both arrays and a meta.json of that text.
-static const char *write_folder(const struct array *a, const char *meta)
-{
-    static unsigned number;
-    char name[32], path[300];
-    snprintf(name, sizeof name, "folder%u", number++);
-    const char *folder = scratch(name);
-    assert_int_equal(mkdir(folder, 0777), 0);
-    snprintf(path, sizeof path, "%s/topk_ids.npy", folder);
-    write_npy(path, header_of(a, "<u2"), a->ids, sizeof a->ids);
-    snprintf(path, sizeof path, "%s/topk_weights.npy", folder);
-    write_npy(path, header_of(a, "<f4"), a->weights, sizeof a->weights);
-    snprintf(path, sizeof path, "%s/meta.json", folder);
-    write_file(path, meta, strlen(meta));
-    return folder;
 }
 
 static const char *in(const char *folder, const char *file)
@@ -105,6 +87,20 @@ static const char *in(const char *folder, const char *file)
     static char path[300];
     snprintf(path, sizeof path, "%s/%s", folder, file);
     return path;
+}
+
+/// A new folder with both arrays and a meta.json of that text.
+static const char *write_folder(const char *meta)
+{
+    static unsigned number;
+    char name[32];
+    snprintf(name, sizeof name, "folder%u", number++);
+    const char *folder = scratch(name);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    write_npy(in(folder, "topk_ids.npy"), header_of("<u2"), a.ids, sizeof a.ids);
+    write_npy(in(folder, "topk_weights.npy"), header_of("<f4"), a.weights, sizeof a.weights);
+    write_file(in(folder, "meta.json"), meta, strlen(meta));
+    return folder;
 }
 
 static struct mw_trace load(const char *path, const struct mw_trace_said *said)
@@ -127,12 +123,23 @@ static void refuse(const char *path, const struct mw_trace_said *said, const cha
     assert_null(trace.ids);
 }
 
-static struct mw_trace_said say(const char *axes, unsigned experts)
+/// What a user says of a trace; valid until the next call.
+static const struct mw_trace_said *say(const char *axes, unsigned experts)
 {
-    struct mw_trace_said said = {.experts = experts};
+    static struct mw_trace_said said;
+    said = (struct mw_trace_said){.experts = experts};
     if (axes)
         assert_true(mw_axes_parse(&said.axes, axes));
-    return said;
+    return &said;
+}
+
+/// A trace of these arrays: every expert and weight is in its place.
+static void reads(const char *path, const struct mw_trace_said *said, bool uniform)
+{
+    struct mw_trace t = load(path, said);
+    assert_trace(&t);
+    assert_int_equal(t.uniform, uniform);
+    mw_trace_free(&t);
 }
 
 // ---- axes ---------------------------------------------------------------------------------------
@@ -163,18 +170,11 @@ static void reads_declared_axes(void **state)
                                             {"lkt", "layers,k,tokens"}, {"tkl", "tokens,k,layers"},
                                             {"klt", "k,layers,tokens"}, {"ktl", "k,tokens,layers"}};
     for (unsigned i = 0; i < 12; i++) {
-        struct array a;
         char meta[100];
-        make_array(&a, orders[i / 2][0], i % 2);
+        make_arrays(orders[i / 2][0], i % 2);
         snprintf(meta, sizeof meta, "{\"experts\": 8, \"axes\": \"%s\"}", orders[i / 2][1]);
-        struct mw_trace t = load(write_folder(&a, meta), NULL);
-        assert_trace(&t);
-        assert_false(t.uniform);
-        mw_trace_free(&t);
-        struct mw_trace_said said = say(orders[i / 2][1], 0);
-        t = load(write_folder(&a, "{\"experts\": 8}"), &said);
-        assert_trace(&t);
-        mw_trace_free(&t);
+        reads(write_folder(meta), NULL, false);
+        reads(write_folder("{\"experts\": 8}"), say(orders[i / 2][1], 0), false);
     }
 }
 
@@ -185,26 +185,21 @@ static void lengths_declare_axes(void **state)
     static const char *const metas[] = {
         "{\"experts\": 8, \"layers\": 3, \"tokens\": 5, \"top_k\": 2}",
         "{\"experts\": 8, \"layers\": 3}", "{\"experts\": 8, \"tokens\": 5}"};
-    struct array a;
     for (unsigned i = 0; i < 6; i++) {
-        make_array(&a, i % 2 ? "tlk" : "ltk", false);
-        struct mw_trace t = load(write_folder(&a, metas[i / 2]), NULL);
-        assert_trace(&t);
-        mw_trace_free(&t);
+        make_arrays(i % 2 ? "tlk" : "ltk", false);
+        reads(write_folder(metas[i / 2]), NULL, false);
     }
 }
 
 static void refuses_undeclared_axes(void **state)
 {
     (void)state;
-    struct array a;
-    make_array(&a, "tlk", false);
-    const char *folder = write_folder(&a, "{\"experts\": 8}");
+    make_arrays("tlk", false);
+    const char *folder = write_folder("{\"experts\": 8}");
     REFUSES(folder, NULL, "topk_ids.npy: header: shape (5, 3, 2)", "not declared",
             "\"axes\": \"layers,tokens,k\"", "--axes tokens,layers,k");
-    REFUSES(write_folder(&a, "{\"experts\": 8, \"top_k\": 2}"), NULL, "not declared");
-    struct mw_trace_said bare = say(NULL, EXPERTS);
-    REFUSES(in(folder, "topk_ids.npy"), &bare, "not declared: say --axes");
+    REFUSES(write_folder("{\"experts\": 8, \"top_k\": 2}"), NULL, "not declared");
+    REFUSES(in(folder, "topk_ids.npy"), say(NULL, EXPERTS), "not declared: say --axes");
 
     // as many layers as tokens: the lengths say nothing
     uint16_t ids[2][2][1] = {{{0}, {1}}, {{2}, {3}}};
@@ -214,8 +209,7 @@ static void refuses_undeclared_axes(void **state)
     static const char same[] = "{\"experts\": 8, \"layers\": 2, \"tokens\": 2}";
     write_file(in(folder, "meta.json"), same, sizeof same - 1);
     REFUSES(folder, NULL, "shape (2, 2, 1)", "not declared");
-    struct mw_trace_said said = say("tokens,layers,k", 0);
-    struct mw_trace t = load(folder, &said);
+    struct mw_trace t = load(folder, say("tokens,layers,k", 0));
     assert_true(t.ids[0] == 0 && t.ids[1] == 2 && t.ids[2] == 1 && t.ids[3] == 3);
     mw_trace_free(&t);
 }
@@ -223,25 +217,24 @@ static void refuses_undeclared_axes(void **state)
 static void refuses_axes_that_contradict(void **state)
 {
     (void)state;
-    struct array a;
-    make_array(&a, "ltk", false);
-    REFUSES(write_folder(&a, "{\"experts\": 8, \"tokens\": 7}"), NULL, "meta.json: \"tokens\" is 7",
+    make_arrays("ltk", false);
+    REFUSES(write_folder("{\"experts\": 8, \"tokens\": 7}"), NULL, "meta.json: \"tokens\" is 7",
             "shape (3, 5, 2)");
-    REFUSES(write_folder(&a, "{\"experts\": 8, \"layers\": 3, \"axes\": \"tokens,layers,k\"}"),
-            NULL, "\"layers\" is 3", "has 5 with the axes tokens,layers,k");
-    REFUSES(write_folder(&a, "{\"experts\": 8, \"top_k\": 3, \"axes\": \"layers,tokens,k\"}"), NULL,
+    REFUSES(write_folder("{\"experts\": 8, \"layers\": 3, \"axes\": \"tokens,layers,k\"}"), NULL,
+            "\"layers\" is 3", "has 5 with the axes tokens,layers,k");
+    REFUSES(write_folder("{\"experts\": 8, \"top_k\": 3, \"axes\": \"layers,tokens,k\"}"), NULL,
             "\"top_k\" is 3", "has 2");
-    REFUSES(write_folder(&a, "{\"experts\": 8, \"axes\": \"tokens,k\"}"), NULL, "3 dimensions",
+    REFUSES(write_folder("{\"experts\": 8, \"axes\": \"tokens,k\"}"), NULL, "3 dimensions",
             "axes tokens,k are 2");
-    REFUSES(write_folder(&a, "{\"experts\": 8, \"axes\": \"tokens,experts\"}"), NULL,
+    REFUSES(write_folder("{\"experts\": 8, \"axes\": \"tokens,experts\"}"), NULL,
             "meta.json: \"axes\" is \"tokens,experts\"", "expected");
-    REFUSES(write_folder(&a, "{\"experts\": 8, \"axes\": 3}"), NULL, "\"axes\" is not a string");
-    struct mw_trace_said said = say("tokens,layers,k", 0);
-    REFUSES(write_folder(&a, "{\"experts\": 8, \"axes\": \"layers,tokens,k\"}"), &said,
-            "--axes tokens,layers,k", "meta.json says \"layers,tokens,k\"");
+    REFUSES(write_folder("{\"experts\": 8, \"axes\": 3}"), NULL, "\"axes\" is not a string");
+    REFUSES(write_folder("{\"experts\": 8, \"axes\": \"layers,tokens,k\"}"),
+            say("tokens,layers,k", 0), "--axes tokens,layers,k",
+            "meta.json says \"layers,tokens,k\"");
     // an order that makes the list of a token as long as the trace
     static uint16_t ids[1][20][2];
-    const char *folder = write_folder(&a, "{\"experts\": 64, \"axes\": \"layers,k,tokens\"}");
+    const char *folder = write_folder("{\"experts\": 64, \"axes\": \"layers,k,tokens\"}");
     write_npy(in(folder, "topk_ids.npy"),
               "{'descr': '<u2', 'fortran_order': False, 'shape': (1, 20, 2)}", ids, sizeof ids);
     assert_int_equal(unlink(in(folder, "topk_weights.npy")), 0);
@@ -255,17 +248,14 @@ static void reads_two_dimensions(void **state)
     static const int32_t ids[3][2] = {{1, 2}, {3, -1}, {5, 6}};
     const char *path = scratch("flat.npy");
     write_npy(path, "{'descr': '<i4', 'fortran_order': False, 'shape': (3, 2)}", ids, sizeof ids);
-    struct mw_trace_said said = say("tokens,k", EXPERTS);
-    struct mw_trace t = load(path, &said);
+    struct mw_trace t = load(path, say("tokens,k", EXPERTS));
     assert_true(t.layers == 1 && t.tokens == 3 && t.k == 2 && t.uniform);
     assert_true(t.ids[2] == 3 && t.ids[3] == MW_NO_EXPERT && t.ids[4] == 5);
     mw_trace_free(&t);
-    said = say("k,tokens", EXPERTS);
-    t = load(path, &said);
+    t = load(path, say("k,tokens", EXPERTS));
     assert_true(t.tokens == 2 && t.k == 3 && t.ids[1] == 3 && t.ids[3] == 2);
     mw_trace_free(&t);
-    said = say(NULL, EXPERTS);
-    REFUSES(path, &said, "shape (3, 2)", "not declared");
+    REFUSES(path, say(NULL, EXPERTS), "shape (3, 2)", "not declared");
 }
 
 // ---- types --------------------------------------------------------------------------------------
@@ -291,17 +281,16 @@ static void reads_unsigned_ids(void **state)
         snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (1, 2)}",
                  kinds[i].descr);
         write_npy(scratch("ids.npy"), header, data, 2 * kinds[i].bytes);
-        struct mw_trace_said said = say("tokens,k", kinds[i].experts);
-        struct mw_trace t = load(scratch("ids.npy"), &said);
+        struct mw_trace t = load(scratch("ids.npy"), say("tokens,k", kinds[i].experts));
         assert_true(t.ids[0] == kinds[i].id && t.ids[1] == 7);
         assert_string_equal(t.ids_type, kinds[i].descr);
         mw_trace_free(&t);
     }
     static const uint64_t large[2] = {UINT64_MAX - 1, 0};
-    struct mw_trace_said said = say("tokens,k", EXPERTS);
     write_npy(scratch("ids.npy"), "{'descr': '<u8', 'fortran_order': False, 'shape': (1, 2)}",
               large, sizeof large);
-    REFUSES(scratch("ids.npy"), &said, "layer 0, token 0, column 0: expert", "expected -1 (none)");
+    REFUSES(scratch("ids.npy"), say("tokens,k", EXPERTS), "layer 0, token 0, column 0: expert",
+            "expected -1 (none)");
 }
 
 static uint16_t bf16_of(float value)
@@ -319,10 +308,9 @@ static void reads_weights_of_every_type(void **state)
         "{\"experts\": 8, \"axes\": \"layers,tokens,k\", \"weights_type\": "
         "\"bfloat16\"}",
                       plain[] = "{\"experts\": 8, \"axes\": \"layers,tokens,k\"}";
-    struct array a;
     uint16_t brain[ALL], half[ALL];
     double twice[ALL];
-    make_array(&a, "ltk", false);
+    make_arrays("ltk", false);
     for (unsigned i = 0; i < ALL; i++) {
         int exponent;
         double fraction = frexp(a.weights[i], &exponent);
@@ -342,8 +330,8 @@ static void reads_weights_of_every_type(void **state)
                  {"<f2", plain, half, sizeof half, "<f2"},
                  {"<f8", plain, twice, sizeof twice, "<f8"}};
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const char *folder = write_folder(&a, kinds[i].meta);
-        write_npy(in(folder, "topk_weights.npy"), header_of(&a, kinds[i].descr), kinds[i].data,
+        const char *folder = write_folder(kinds[i].meta);
+        write_npy(in(folder, "topk_weights.npy"), header_of(kinds[i].descr), kinds[i].data,
                   kinds[i].size);
         struct mw_trace t = load(folder, NULL);
         assert_trace(&t);
@@ -351,29 +339,28 @@ static void reads_weights_of_every_type(void **state)
         assert_string_equal(mw_trace_weights(&t), "trace");
         mw_trace_free(&t);
     }
-    const char *folder = write_folder(&a, plain);
-    write_npy(in(folder, "topk_weights.npy"), header_of(&a, "<u2"), brain, sizeof brain);
+    const char *folder = write_folder(plain);
+    write_npy(in(folder, "topk_weights.npy"), header_of("<u2"), brain, sizeof brain);
     REFUSES(folder, NULL, "topk_weights.npy", "'<u2' are no weights",
             "\"weights_type\": \"bfloat16\"");
-    write_npy(in(folder, "topk_weights.npy"), header_of(&a, "|V2"), brain, sizeof brain);
+    write_npy(in(folder, "topk_weights.npy"), header_of("|V2"), brain, sizeof brain);
     REFUSES(folder, NULL, "'|V2' are no weights");
-    REFUSES(write_folder(&a, declared), NULL, "meta.json", "\"bfloat16\", but", "type '<f4'");
-    REFUSES(write_folder(&a, "{\"experts\": 8, \"axes\": \"layers,tokens,k\", \"weights_type\": "
-                             "\"float8\"}"),
+    REFUSES(write_folder(declared), NULL, "meta.json", "\"bfloat16\", but", "type '<f4'");
+    REFUSES(write_folder("{\"experts\": 8, \"axes\": \"layers,tokens,k\", \"weights_type\": "
+                         "\"float8\"}"),
             NULL, "\"weights_type\" is \"float8\", expected \"bfloat16\"");
     // a number that float32 has not
     twice[ALL - 1] = 1e39;
-    folder = write_folder(&a, plain);
-    write_npy(in(folder, "topk_weights.npy"), header_of(&a, "<f8"), twice, sizeof twice);
+    folder = write_folder(plain);
+    write_npy(in(folder, "topk_weights.npy"), header_of("<f8"), twice, sizeof twice);
     REFUSES(folder, NULL, "layer 2, token 4, column 1: the weight 1e+39 is no float32");
 }
 
 static void takes_equal_weights_where_there_are_none(void **state)
 {
     (void)state;
-    struct array a;
-    make_array(&a, "ltk", false);
-    const char *folder = write_folder(&a, "{\"experts\": 8, \"axes\": \"layers,tokens,k\"}");
+    make_arrays("ltk", false);
+    const char *folder = write_folder("{\"experts\": 8, \"axes\": \"layers,tokens,k\"}");
     assert_int_equal(unlink(in(folder, "topk_weights.npy")), 0);
     struct mw_trace t = load(folder, NULL);
     assert_true(t.uniform);
@@ -385,15 +372,12 @@ static void takes_equal_weights_where_there_are_none(void **state)
 static void requires_experts_for_bare_files(void **state)
 {
     (void)state;
-    struct array a;
-    make_array(&a, "tlk", false);
-    const char *folder = write_folder(&a, "{\"experts\": 8}"), *path = in(folder, "topk_ids.npy");
-    struct mw_trace_said said = say("tokens,layers,k", 0);
+    make_arrays("tlk", false);
+    const char *folder = write_folder("{\"experts\": 8}"), *path = in(folder, "topk_ids.npy");
+    struct mw_trace_said said = *say("tokens,layers,k", 0);
     REFUSES(path, &said, "how many experts", "--experts E");
     said.model_experts = EXPERTS;
-    struct mw_trace t = load(path, &said);
-    assert_trace(&t);
-    mw_trace_free(&t);
+    reads(path, &said, true);
     REFUSES("/dev/null", &said, "/dev/null: not a regular file and no folder");
     said.experts = 9;
     REFUSES(folder, &said, "--experts 9: but ", "meta.json says 8");
@@ -416,15 +400,14 @@ static void add_member(zipFile zip, const char *name, int method, const char *he
     assert_int_equal(zipCloseFileInZip(zip), ZIP_OK);
 }
 
-static const char *write_archive(const char *path, const struct array *a, int method, bool weights)
+static const char *write_archive(const char *path, int method, bool weights)
 {
     zipFile zip = zipOpen64(path, APPEND_STATUS_CREATE);
     assert_non_null(zip);
-    add_member(zip, "other.npy", 0, header_of(a, "<f4"), a->weights, sizeof a->weights);
-    add_member(zip, "topk_ids.npy", method, header_of(a, "<u2"), a->ids, sizeof a->ids);
+    add_member(zip, "other.npy", 0, header_of("<f4"), a.weights, sizeof a.weights);
+    add_member(zip, "topk_ids.npy", method, header_of("<u2"), a.ids, sizeof a.ids);
     if (weights)
-        add_member(zip, "topk_weights.npy", method, header_of(a, "<f4"), a->weights,
-                   sizeof a->weights);
+        add_member(zip, "topk_weights.npy", method, header_of("<f4"), a.weights, sizeof a.weights);
     assert_int_equal(zipClose(zip, NULL), ZIP_OK);
     return path;
 }
@@ -433,40 +416,35 @@ static const char *write_archive(const char *path, const struct array *a, int me
 static void reads_archives(void **state)
 {
     (void)state;
-    struct array a;
-    struct mw_trace_said said = say("tokens,layers,k", EXPERTS);
-    make_array(&a, "tlk", false);
+    const struct mw_trace_said *said = say("tokens,layers,k", EXPERTS);
+    make_arrays("tlk", false);
     for (unsigned i = 0; i < 4; i++) {
-        const char *path = write_archive(scratch("trace.npz"), &a, i % 2 ? Z_DEFLATED : 0, i / 2);
-        struct mw_trace t = load(path, &said);
-        assert_trace(&t);
-        assert_true(t.uniform == !(i / 2));
-        mw_trace_free(&t);
-        const char *folder = write_folder(&a, "{\"experts\": 8, \"axes\": \"tokens,layers,k\"}");
-        write_archive(in(folder, "topk.npz"), &a, i % 2 ? Z_DEFLATED : 0, i / 2);
+        const char *path = write_archive(scratch("trace.npz"), i % 2 ? Z_DEFLATED : 0, i / 2);
+        reads(path, said, !(i / 2));
+        const char *folder = write_folder("{\"experts\": 8, \"axes\": \"tokens,layers,k\"}");
+        write_archive(in(folder, "topk.npz"), i % 2 ? Z_DEFLATED : 0, i / 2);
         REFUSES(folder, NULL, "topk.npz and arrays of its own");
         assert_int_equal(unlink(in(folder, "topk_ids.npy")), 0);
         assert_int_equal(unlink(in(folder, "topk_weights.npy")), 0);
-        t = load(folder, NULL);
-        assert_trace(&t);
-        mw_trace_free(&t);
+        reads(folder, NULL, !(i / 2));
     }
     zipFile zip = zipOpen64(scratch("other.npz"), APPEND_STATUS_CREATE);
-    add_member(zip, "arr_0.npy", 0, header_of(&a, "<u2"), a.ids, sizeof a.ids);
+    add_member(zip, "arr_0.npy", 0, header_of("<u2"), a.ids, sizeof a.ids);
     assert_int_equal(zipClose(zip, NULL), ZIP_OK);
-    REFUSES(scratch("other.npz"), &said, "no member topk_ids.npy: there are arr_0.npy");
+    REFUSES(scratch("other.npz"), said, "no member topk_ids.npy: there are arr_0.npy");
     zip = zipOpen64(scratch("other.npz"), APPEND_STATUS_CREATE);
-    add_member(zip, "topk_ids.npy", 0, header_of(&a, "<u2"), a.ids, sizeof a.ids);
-    add_member(zip, "topk_ids.npy", 0, header_of(&a, "<u2"), a.ids, sizeof a.ids);
+    add_member(zip, "topk_ids.npy", 0, header_of("<u2"), a.ids, sizeof a.ids);
+    add_member(zip, "topk_ids.npy", 0, header_of("<u2"), a.ids, sizeof a.ids);
     assert_int_equal(zipClose(zip, NULL), ZIP_OK);
-    REFUSES(scratch("other.npz"), &said, "topk_ids.npy: the archive has several members");
+    REFUSES(scratch("other.npz"), said, "topk_ids.npy: the archive has several members");
 }
 
 static unsigned char bytes[8192];
 
-static size_t read_bytes(const char *path)
+/// Read an archive of both arrays into `bytes`; its size.
+static size_t make_archive(bool deflated)
 {
-    FILE *f = fopen(path, "rb");
+    FILE *f = fopen(write_archive(scratch("trace.npz"), deflated ? Z_DEFLATED : 0, true), "rb");
     assert_non_null(f);
     size_t size = fread(bytes, 1, sizeof bytes, f);
     assert_true(size < sizeof bytes);
@@ -474,31 +452,30 @@ static size_t read_bytes(const char *path)
     return size;
 }
 
-/// Cut anywhere, it is refused with a line.
 static void refuses_an_empty_archive(void **state)
 {
     (void)state;
     static const char end[22] = "PK\5\6"; // as numpy.savez without arrays writes it
-    struct mw_trace_said said = say("tokens,layers,k", EXPERTS);
+    const struct mw_trace_said *said = say("tokens,layers,k", EXPERTS);
     write_file(scratch("empty.npz"), end, sizeof end);
-    REFUSES(scratch("empty.npz"), &said, "empty.npz: the zip archive has no members");
+    REFUSES(scratch("empty.npz"), said, "empty.npz: the zip archive has no members");
 }
 
+/// Cut anywhere, it is refused with a line.
 static void refuses_every_cut_archive(void **state)
 {
     (void)state;
-    struct array a;
-    struct mw_trace_said said = say("tokens,layers,k", EXPERTS);
-    make_array(&a, "tlk", false);
+    const struct mw_trace_said *said = say("tokens,layers,k", EXPERTS);
+    make_arrays("tlk", false);
     for (unsigned i = 0; i < 2; i++) {
-        size_t size = read_bytes(write_archive(scratch("trace.npz"), &a, i ? Z_DEFLATED : 0, true));
+        size_t size = make_archive(i);
         for (size_t cut = 0; cut < size; cut++) {
             write_file(scratch("cut.npz"), bytes, cut);
-            REFUSES(scratch("cut.npz"), &said, "cut.npz");
+            REFUSES(scratch("cut.npz"), said, "cut.npz");
         }
         bytes[size] = 0;
         write_file(scratch("long.npz"), bytes, size + 1);
-        REFUSES(scratch("long.npz"), &said, "long.npz", "no directory at its end");
+        REFUSES(scratch("long.npz"), said, "long.npz", "no directory at its end");
     }
 }
 
@@ -506,19 +483,18 @@ static void refuses_every_cut_archive(void **state)
 static void survives_every_changed_byte(void **state)
 {
     (void)state;
-    struct array a;
-    struct mw_trace_said said = say("tokens,layers,k", EXPERTS);
+    const struct mw_trace_said *said = say("tokens,layers,k", EXPERTS);
     unsigned refused = 0, taken = 0;
-    make_array(&a, "tlk", false);
+    make_arrays("tlk", false);
     for (unsigned i = 0; i < 2; i++) {
-        size_t size = read_bytes(write_archive(scratch("trace.npz"), &a, i ? Z_DEFLATED : 0, true));
+        size_t size = make_archive(i);
         for (size_t at = 0; at < size; at++) {
             struct mw_trace t;
             struct mw_error err = {0};
             bytes[at] ^= 0x41;
             write_file(scratch("bad.npz"), bytes, size);
             bytes[at] ^= 0x41;
-            int status = mw_trace_load(&t, scratch("bad.npz"), &said, &err);
+            int status = mw_trace_load(&t, scratch("bad.npz"), said, &err);
             if (status) {
                 assert_int_equal(status, MW_EXIT_INPUT);
                 assert_line(err.text, "bad.npz");
@@ -534,12 +510,11 @@ static void survives_every_changed_byte(void **state)
     assert_true(refused > 900);
 }
 
-/// The place of `value`'s 4 bytes in the central directory's entry of the member.
-static size_t entry_of(size_t size, const char *name)
+/// Where topk_ids.npy has a header with this signature, and its name that far behind it.
+static size_t find_header(size_t size, const char *signature, size_t far)
 {
-    for (size_t at = 0; at + 46 + strlen(name) < size; at++)
-        if (memcmp(bytes + at, "PK\1\2", 4) == 0 &&
-            memcmp(bytes + at + 46, name, strlen(name)) == 0)
+    for (size_t at = 0; at + far + 12 < size; at++)
+        if (!memcmp(bytes + at, signature, 4) && !memcmp(bytes + at + far, "topk_ids.npy", 12))
             return at;
     fail();
     return 0;
@@ -549,9 +524,8 @@ static void refuses_archives_that_lie(void **state)
 {
     (void)state;
     enum { FLAGS = 8, METHOD = 10, CRC = 16, SIZE = 24 };
-    struct array a;
-    struct mw_trace_said said = say("tokens,layers,k", EXPERTS);
-    make_array(&a, "tlk", false);
+    const struct mw_trace_said *said = say("tokens,layers,k", EXPERTS);
+    make_arrays("tlk", false);
     static const struct {
         size_t field;
         uint32_t value;
@@ -563,23 +537,18 @@ static void refuses_archives_that_lie(void **state)
                 {SIZE, 0x7fffffff, 4, "2147483647 bytes cannot come from"},
                 {SIZE, 0xffffffff, 4, "4 GB or more in an archive"}};
     for (unsigned i = 0; i < 2 * sizeof lies / sizeof *lies; i++) {
-        size_t size =
-            read_bytes(write_archive(scratch("trace.npz"), &a, i % 2 ? Z_DEFLATED : 0, true));
-        memcpy(bytes + entry_of(size, "topk_ids.npy") + lies[i / 2].field, &lies[i / 2].value,
+        size_t size = make_archive(i % 2);
+        memcpy(bytes + find_header(size, "PK\1\2", 46) + lies[i / 2].field, &lies[i / 2].value,
                lies[i / 2].count);
         write_file(scratch("lie.npz"), bytes, size);
-        REFUSES(scratch("lie.npz"), &said, "lie.npz: topk_ids.npy", lies[i / 2].cause);
+        REFUSES(scratch("lie.npz"), said, "lie.npz: topk_ids.npy", lies[i / 2].cause);
     }
     // the data itself: the CRC of directory and member agree, and are not its
-    size_t size = read_bytes(write_archive(scratch("trace.npz"), &a, 0, true));
-    size_t entry = entry_of(size, "topk_ids.npy"), local;
-    for (local = 0;
-         memcmp(bytes + local, "PK\3\4", 4) || memcmp(bytes + local + 30, "topk_ids", 8);)
-        local++;
-    memset(bytes + entry + CRC, 0x55, 4);
-    memset(bytes + local + 14, 0x55, 4);
+    size_t size = make_archive(false);
+    memset(bytes + find_header(size, "PK\1\2", 46) + CRC, 0x55, 4);
+    memset(bytes + find_header(size, "PK\3\4", 30) + 14, 0x55, 4);
     write_file(scratch("lie.npz"), bytes, size);
-    REFUSES(scratch("lie.npz"), &said, "topk_ids.npy", "the CRC is wrong");
+    REFUSES(scratch("lie.npz"), said, "topk_ids.npy", "the CRC is wrong");
 }
 
 /// An array of zeros of 64 GiB and more packs a thousandfold: its size is known
@@ -591,19 +560,18 @@ static void refuses_more_than_the_memory(void **state)
     static const char header[] =
         "{'descr': '<u2', 'fortran_order': False, 'shape': (1048576, 1048576, "
         "4), }";
-    struct array a;
-    make_array(&a, "ltk", false);
+    make_arrays("ltk", false);
     add_member(zip, "topk_ids.npy", Z_DEFLATED, header, a.ids, sizeof a.ids);
     assert_int_equal(zipClose(zip, NULL), ZIP_OK);
-    struct mw_trace_said said = say("tokens,layers,k", EXPERTS);
-    REFUSES(scratch("bomb.npz"), &said, "truncated, shape (1048576, 1048576, 4) needs");
+    const struct mw_trace_said *said = say("tokens,layers,k", EXPERTS);
+    REFUSES(scratch("bomb.npz"), said, "truncated, shape (1048576, 1048576, 4) needs");
 
     // a sparse file that has as many bytes as it says
     const char *path = scratch("sparse.npy");
     write_npy(path, header, "", 0);
     if (truncate(path, 128 + (INT64_C(8) << 40)) != 0)
         return; // not on this file system
-    REFUSES(path, &said, "the elements take 8.0 TiB of memory, this machine has");
+    REFUSES(path, said, "the elements take 8.0 TiB of memory, this machine has");
 }
 
 int main(void)
