@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers whose rows go to each expert by itself (moe-hub, flashdmoe), in which something is wrong:
-// a region that is too small for what comes, a signal that does not fit its rows, one of an older
-// layer, a bad list. Each is an error by its name, at the GPU where it is; nothing is written where
-// nothing belongs; who has nothing to do with it ends its layer, with the golden bits; and behind a
-// reset the next layer takes the cycles that it always took.
+// Errors in layers whose rows go to each expert by itself (moe-hub, flashdmoe): a region that is
+// too small, a signal that does not fit its rows, a store of an older layer, a bad list. Each is an
+// error by its name, at its GPU. Nothing else is written, the other GPUs end with the golden bits,
+// and the next layer takes the cycles that it always took.
 #include "system/command.h"
 #include "system/layers.h"
 #include "systems/generator.h"
@@ -50,9 +49,12 @@ struct rig {
 
 // ---- a layer ------------------------------------------------------------------------------------
 
-static void open_rig(struct rig *t)
+static int open_rig(void **state)
 {
-    *t = (struct rig){.d = layer_device(GPUS, FLIT)};
+    static struct rig t;
+    t = (struct rig){.d = layer_device(GPUS, FLIT)};
+    *state = &t;
+    return 0;
 }
 
 static void make_layer(struct rig *t, const uint16_t (*lists)[K])
@@ -65,20 +67,16 @@ static void make_layer(struct rig *t, const uint16_t (*lists)[K])
     mw_golden_layer(&t->l.w, 0, t->l.golden);
 }
 
-static void free_rig(struct rig *t)
+static int close_rig(void **state)
 {
+    struct rig *t = *state;
     layer_free(&t->l);
     for (unsigned g = 0; g < GPUS; g++) {
         free(t->before[g]);
         free(t->after[g]);
-        t->before[g] = t->after[g] = NULL;
     }
-}
-
-static void close_rig(struct rig *t)
-{
-    free_rig(t);
     mw_close(t->d);
+    return 0;
 }
 
 static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
@@ -171,13 +169,6 @@ static int run(struct rig *t)
     return status;
 }
 
-static void read_memories(struct rig *t, int status)
-{
-    if (status == MW_ERR_TIMEOUT)
-        assert_int_equal(mw_reset(t->d), 0);
-    move_memories(t, false, t->after);
-}
-
 /// The next one; returns its cycles.
 static uint64_t good_layer(struct rig *t, const struct mw_generator *generator, unsigned places)
 {
@@ -196,23 +187,6 @@ static uint64_t good_layer(struct rig *t, const struct mw_generator *generator, 
 }
 
 // ---- what became of it --------------------------------------------------------------------------
-
-/// Output rows are golden, or were not written: how many, and which as a mask, are not.
-static unsigned open_tokens(const struct rig *t, uint32_t *mask)
-{
-    unsigned count = 0;
-    *mask = 0;
-    for (unsigned i = 0; i < ALL; i++) {
-        const size_t at = (size_t)t->layout.out_base + ((i % TOKENS) << t->layout.row_shift);
-        const uint8_t *out = t->after[i / TOKENS] + at;
-        if (memcmp(out, t->l.golden + i * HIDDEN, 2 * HIDDEN) == 0)
-            continue;
-        assert_memory_equal(out, t->before[i / TOKENS] + at, 2 * HIDDEN);
-        *mask |= 1u << i;
-        count++;
-    }
-    return count;
-}
 
 static void allow(bool *may, size_t from, size_t bytes)
 {
@@ -257,6 +231,26 @@ static void nothing_else_changed(const struct rig *t)
     }
 }
 
+/// Read what a layer with that status has left: output rows are golden, or were not written, which
+/// a mask of the tokens returns.
+static uint32_t open_tokens(struct rig *t, int status)
+{
+    uint32_t open = 0;
+    if (status == MW_ERR_TIMEOUT)
+        assert_int_equal(mw_reset(t->d), 0);
+    move_memories(t, false, t->after);
+    for (unsigned i = 0; i < ALL; i++) {
+        const size_t at = (size_t)t->layout.out_base + ((i % TOKENS) << t->layout.row_shift);
+        const uint8_t *out = t->after[i / TOKENS] + at;
+        if (memcmp(out, t->l.golden + i * HIDDEN, 2 * HIDDEN) == 0)
+            continue;
+        assert_memory_equal(out, t->before[i / TOKENS] + at, 2 * HIDDEN);
+        open |= 1u << i;
+    }
+    nothing_else_changed(t);
+    return open;
+}
+
 /// The GPUs of a mask have ended all of their streams, those of another have not.
 static void have_ended(struct rig *t, unsigned mask, unsigned not )
 {
@@ -299,9 +293,8 @@ static const struct too_small {
     const uint16_t (*lists)[K];
     unsigned expert, from; ///< whose region, of whose rows: GPUS: of all
     unsigned rows, places;
-    unsigned
-        errors; ///< of its GPU: a row and its gate weights each, and a LIST of more than there are
-    unsigned ended; ///< GPUs that wait for no such row, as a mask; of lists the home alone does
+    unsigned errors; ///< of its GPU: each row, its gate weights, and a LIST of more than there are
+    unsigned ended;  ///< GPUs that wait for no such row, as a mask; of lists the home alone does
 } too_small[] = {
     {&mw_generate_moe_hub, usual, 2, GPUS, 7, 4, 6, 1u << 2},
     {&mw_generate_flashdmoe, usual, 2, 0, 4, 2, 5, 1u << 1 | 1u << 2 | 1u << 3},
@@ -323,99 +316,83 @@ static void names_the_region(const struct rig *t, const struct too_small *c)
     snprintf(holds, sizeof holds, "(%u bytes, from 0x%" PRIx64 " on)", bytes,
              t->layout.xd_base + (uint64_t)list * bytes);
     snprintf(raise, sizeof raise, "raise rows_per_expert to %u or more", c->rows);
-    const unsigned all = ALL;
-    snprintf(finished, sizeof finished, "%u of %u tokens are finished", all - (c->rows - c->places),
-             all);
+    snprintf(finished, sizeof finished, "%u of 16 tokens are finished", ALL + c->places - c->rows);
     assert_line(mw_message(), "no progress for", finished,
                 "GPU 1: ", mw_hw_strerror(MW_HWERR_BOUNDS), gets, holds, raise);
 }
 
 static void regions_that_are_too_small(void **state)
 {
-    (void)state;
-    struct rig t;
-    open_rig(&t);
+    struct rig *t = *state;
     for (unsigned i = 0; i < sizeof too_small / sizeof *too_small; i++) {
         const struct too_small *c = &too_small[i];
         const unsigned gpu = c->expert / LOCAL;
         unsigned errors[GPUS] = {0}, first[GPUS] = {0};
-        uint32_t open;
-        const uint64_t cycles = good_layer(&t, c->generator, PLACES);
-        make_layer(&t, c->lists);
-        lay_out(&t, c->generator, c->places);
-        assert_int_equal(run(&t), MW_ERR_TIMEOUT);
-        names_the_region(&t, c);
+        const uint64_t cycles = good_layer(t, c->generator, PLACES);
+        make_layer(t, c->lists);
+        lay_out(t, c->generator, c->places);
+        assert_int_equal(run(t), MW_ERR_TIMEOUT);
+        names_the_region(t, c);
         errors[gpu] = c->errors;
         first[gpu] = MW_HWERR_BOUNDS;
-        have_errors(&t, errors, first);
-        have_ended(&t, c->ended, 1u << (c->from < GPUS ? c->from : gpu));
-        read_memories(&t, MW_ERR_TIMEOUT);
-        assert_int_equal(open_tokens(&t, &open), c->rows - c->places);
+        have_errors(t, errors, first);
+        have_ended(t, c->ended, 1u << (c->from < GPUS ? c->from : gpu));
+        const uint32_t open = open_tokens(t, MW_ERR_TIMEOUT);
+        assert_int_equal(__builtin_popcount(open), c->rows - c->places);
         for (unsigned token = 0; token < ALL; token++)
             assert_true(!(open >> token & 1) || c->lists[token][0] == c->expert);
-        nothing_else_changed(&t);
-        assert_int_equal(good_layer(&t, c->generator, PLACES), cycles);
+        assert_int_equal(good_layer(t, c->generator, PLACES), cycles);
     }
-    close_rig(&t);
 }
 
 /// Slots that rows return to: those of the tokens 2 and 3 of each GPU lie behind what explicit
 /// stores may write. The TILEs of these rows come without them.
 static void slots_that_are_too_few(void **state)
 {
-    (void)state;
+    struct rig *t = *state;
     static const unsigned errors[GPUS] = {4, 0, 2, 0},
                           first[GPUS] = {MW_HWERR_BOUNDS, 0, MW_HWERR_BOUNDS, 0};
-    struct rig t;
-    uint32_t open;
-    open_rig(&t);
-    const uint64_t cycles = good_layer(&t, &mw_generate_flashdmoe, PLACES);
-    t.layout.st_hi = t.layout.cb_base + ((uint64_t)2 << t.layout.k_shift << t.layout.row_shift);
-    assert_int_equal(run(&t), MW_ERR_TIMEOUT);
+    const uint64_t cycles = good_layer(t, &mw_generate_flashdmoe, PLACES);
+    t->layout.st_hi = t->layout.cb_base + ((uint64_t)2 << t->layout.k_shift << t->layout.row_shift);
+    assert_int_equal(run(t), MW_ERR_TIMEOUT);
     assert_line(mw_message(), "GPU 0: ", mw_hw_strerror(MW_HWERR_BOUNDS), "(4 errors)");
-    have_errors(&t, errors, first);
-    have_ended(&t, 1u << 1 | 1u << 3, 1u << 0 | 1u << 2);
-    read_memories(&t, MW_ERR_TIMEOUT);
-    assert_int_equal(open_tokens(&t, &open), 3);
+    have_errors(t, errors, first);
+    have_ended(t, 1u << 1 | 1u << 3, 1u << 0 | 1u << 2);
+    const uint32_t open = open_tokens(t, MW_ERR_TIMEOUT);
     assert_int_equal(open, 1u << 2 | 1u << 3 | 1u << 10);
-    nothing_else_changed(&t);
-    assert_int_equal(good_layer(&t, &mw_generate_flashdmoe, PLACES), cycles);
-    close_rig(&t);
+    assert_int_equal(good_layer(t, &mw_generate_flashdmoe, PLACES), cycles);
 }
 
 /// The library sees it before it sends anything.
 static void refused_before_it_begins(void **state)
 {
-    (void)state;
+    struct rig *t = *state;
     const struct mw_dymulticast_prop prop = {.size = sizeof prop,
                                              .block_bytes = 2 * HIDDEN,
                                              .region_sets = 2,
                                              .k = K,
                                              .experts = EXPERTS};
-    struct rig t;
     struct mw_dymulticast *object;
     struct mw_handle *handle;
     struct mw_tokens part[GPUS];
-    open_rig(&t);
-    const uint64_t cycles = good_layer(&t, &mw_generate_moe_hub, PLACES);
+    const uint64_t cycles = good_layer(t, &mw_generate_moe_hub, PLACES);
     for (unsigned g = 0; g < GPUS; g++) {
-        memcpy(t.before[g], t.after[g], t.bytes);
-        part[g] = (struct mw_tokens){TOKENS, t.l.w.layer->x + g * TOKENS * HIDDEN,
-                                     (const int16_t *)t.l.w.layer->ids + g * TOKENS * K,
-                                     t.l.w.layer->weights + g * TOKENS * K};
+        memcpy(t->before[g], t->after[g], t->bytes);
+        part[g] = (struct mw_tokens){TOKENS, t->l.w.layer->x + g * TOKENS * HIDDEN,
+                                     (const int16_t *)t->l.w.layer->ids + g * TOKENS * K,
+                                     t->l.w.layer->weights + g * TOKENS * K};
     }
-    assert_int_equal(mw_dymulticast_create(t.d, &prop, &object), 0);
+    assert_int_equal(mw_dymulticast_create(t->d, &prop, &object), 0);
     assert_int_equal(mw_dymulticast_bind_addr(object, ALL, 6), 0);
-    assert_int_equal(mw_dispatch(object, part, t.l.w.coefficients, &handle), MW_ERR_CAPACITY);
+    assert_int_equal(mw_dispatch(object, part, t->l.w.coefficients, &handle), MW_ERR_CAPACITY);
     assert_null(handle);
     assert_line(mw_message(), "expert 2 of GPU 1 gets 7 rows", "its region holds 6",
                 "bind with rows_per_expert 7 or more");
-    move_memories(&t, false, t.after);
+    move_memories(t, false, t->after);
     for (unsigned g = 0; g < GPUS; g++)
-        assert_memory_equal(t.before[g], t.after[g], t.bytes);
-    assert_int_equal(good_layer(&t, &mw_generate_moe_hub, PLACES), cycles);
+        assert_memory_equal(t->before[g], t->after[g], t->bytes);
+    assert_int_equal(good_layer(t, &mw_generate_moe_hub, PLACES), cycles);
     mw_dymulticast_destroy(object);
-    close_rig(&t);
 }
 
 /// `moeswitch run` ends with status 3, and says the same; without the setting it is
@@ -446,21 +423,17 @@ static void a_run_names_the_region(void **state)
 /// in turn: what the others have left in the epochs that come round is not met.
 static void lists_of_both_kinds(void **state)
 {
-    (void)state;
+    struct rig *t = *state;
     enum { MANY = 64 };
     static const char all[] = "ffffmmmfmffmmmmfffmf";
     const char *turns = all + test_cases(8, 0);
-    struct rig t;
     uint64_t cycles[2] = {0};
-    open_rig(&t);
     for (unsigned i = 0; turns[i]; i++) {
         const bool f = turns[i] == 'f';
-        const uint64_t now =
-            good_layer(&t, f ? &mw_generate_flashdmoe : &mw_generate_moe_hub, MANY);
+        const uint64_t now = good_layer(t, f ? &mw_generate_flashdmoe : &mw_generate_moe_hub, MANY);
         cycles[f] = cycles[f] ? cycles[f] : now;
         assert_int_equal(now, cycles[f]);
     }
-    close_rig(&t);
 }
 
 // ---- signals ------------------------------------------------------------------------------------
@@ -494,7 +467,7 @@ static void flags_twice(const struct rig *t, unsigned gpu, struct mw_stream *s)
 /// waits for them. A second LIST is COUNT, too, and changes nothing.
 static void signals_before_their_rows(void **state)
 {
-    (void)state;
+    struct rig *t = *state;
     // GPU 0 has 2 rows for each of its experts and 4 for one of GPU 1's: an error for each such
     // LIST, and for each row
     static const unsigned early[GPUS] = {6, 5, 0, 0}, twice[GPUS] = {LOCAL, LOCAL, LOCAL, LOCAL},
@@ -502,70 +475,56 @@ static void signals_before_their_rows(void **state)
                           first[GPUS] = {MW_HWERR_COUNT, MW_HWERR_COUNT, 0, 0},
                           all[GPUS] = {MW_HWERR_COUNT, MW_HWERR_COUNT, MW_HWERR_COUNT,
                                        MW_HWERR_COUNT};
-    struct rig t;
-    uint32_t open;
-    open_rig(&t);
-    const uint64_t cycles = good_layer(&t, &mw_generate_flashdmoe, PLACES);
-    t.streams = flags_twice;
-    assert_int_equal(run(&t), MW_ERR_DEVICE);
+    const uint64_t cycles = good_layer(t, &mw_generate_flashdmoe, PLACES);
+    t->streams = flags_twice;
+    assert_int_equal(run(t), MW_ERR_DEVICE);
     assert_line(mw_message(), "GPU 0: ", mw_hw_strerror(MW_HWERR_COUNT));
-    have_errors(&t, twice, all);
-    read_memories(&t, MW_ERR_DEVICE);
-    assert_int_equal(open_tokens(&t, &open), 0);
-    nothing_else_changed(&t);
-    assert_int_equal(good_layer(&t, &mw_generate_flashdmoe, PLACES), cycles);
+    have_errors(t, twice, all);
+    assert_int_equal(open_tokens(t, MW_ERR_DEVICE), 0);
+    assert_int_equal(good_layer(t, &mw_generate_flashdmoe, PLACES), cycles);
     for (unsigned i = 0; i < 2; i++) {
         // behind a reset there is no layer before: it says that there are none
         if (i)
-            assert_int_equal(mw_reset(t.d), 0);
-        t.streams = flags_first;
-        assert_int_equal(run(&t), MW_ERR_TIMEOUT);
+            assert_int_equal(mw_reset(t->d), 0);
+        t->streams = flags_first;
+        assert_int_equal(run(t), MW_ERR_TIMEOUT);
         assert_line(mw_message(), "no progress for", "12 of 16 tokens are finished",
                     "GPU 0: ", mw_hw_strerror(MW_HWERR_COUNT));
-        have_errors(&t, i ? rows : early, first);
-        have_ended(&t, 1u << 1 | 1u << 2 | 1u << 3, 1u << 0);
-        read_memories(&t, MW_ERR_TIMEOUT);
-        assert_int_equal(open_tokens(&t, &open), TOKENS);
+        have_errors(t, i ? rows : early, first);
+        have_ended(t, 1u << 1 | 1u << 2 | 1u << 3, 1u << 0);
+        const uint32_t open = open_tokens(t, MW_ERR_TIMEOUT);
         assert_int_equal(open, (1u << TOKENS) - 1); // GPU 0's
-        nothing_else_changed(&t);
-        assert_int_equal(good_layer(&t, &mw_generate_flashdmoe, PLACES), cycles);
+        assert_int_equal(good_layer(t, &mw_generate_flashdmoe, PLACES), cycles);
     }
-    close_rig(&t);
 }
 
 /// Rows and flags that GPU 0 sends with the epoch of the layer before: EPOCH at the switch,
 /// and nobody gets them.
 static void stores_of_an_older_layer(void **state)
 {
-    (void)state;
+    struct rig *t = *state;
     enum { FIRST = 256 }; // cycles behind go, in which GPU 0 sends rows and, at last, flags
-    struct rig t;
     unsigned rejected = UINT32_MAX;
-    open_rig(&t);
-    const uint64_t cycles = good_layer(&t, &mw_generate_flashdmoe, PLACES);
+    const uint64_t cycles = good_layer(t, &mw_generate_flashdmoe, PLACES);
     for (unsigned after = 0; after < FIRST; after += 64) {
-        uint32_t open;
-        t.streams = NULL;
-        assert_int_equal(mw_fault_set(t.d, 0, MW_FAULT_EPOCH, after), 0);
-        assert_int_equal(run(&t), MW_ERR_TIMEOUT);
+        t->streams = NULL;
+        assert_int_equal(mw_fault_set(t->d, 0, MW_FAULT_EPOCH, after), 0);
+        assert_int_equal(run(t), MW_ERR_TIMEOUT);
         assert_line(mw_message(), "no progress for",
                     "switch, input 0: ", mw_hw_strerror(MW_HWERR_EPOCH));
-        assert_int_equal(t.counters.switch_error_port, 0);
-        assert_int_equal(t.counters.switch_first_error, MW_HWERR_EPOCH);
-        assert_int_equal(t.counters.switch_errors, t.counters.port[0].rejected);
-        assert_in_range(t.counters.port[0].rejected, 1, rejected);
-        rejected = t.counters.port[0].rejected;
-        assert_int_equal(t.counters.gpu[0].first_error, MW_HWERR_EPOCH); // it is reported
+        assert_int_equal(t->counters.switch_error_port, 0);
+        assert_int_equal(t->counters.switch_first_error, MW_HWERR_EPOCH);
+        assert_int_equal(t->counters.switch_errors, t->counters.port[0].rejected);
+        assert_in_range(t->counters.port[0].rejected, 1, rejected);
+        rejected = t->counters.port[0].rejected;
+        assert_int_equal(t->counters.gpu[0].first_error, MW_HWERR_EPOCH); // it is reported
         for (unsigned g = 1; g < GPUS; g++)
-            assert_int_equal(t.counters.gpu[g].errors, 0);
-        read_memories(&t, MW_ERR_TIMEOUT);
-        open_tokens(&t, &open);
+            assert_int_equal(t->counters.gpu[g].errors, 0);
+        const uint32_t open = open_tokens(t, MW_ERR_TIMEOUT);
         assert_true(open < 1u << TOKENS); // GPU 0's alone
         assert_true(after || open == (1u << TOKENS) - 1);
-        nothing_else_changed(&t);
-        assert_int_equal(good_layer(&t, &mw_generate_flashdmoe, PLACES), cycles);
+        assert_int_equal(good_layer(t, &mw_generate_flashdmoe, PLACES), cycles);
     }
-    close_rig(&t);
 }
 
 // ---- lists --------------------------------------------------------------------------------------
@@ -591,7 +550,7 @@ static void sums_of_the_others(const struct rig *t, unsigned gpu, struct mw_stre
 /// says. Where nobody waits for either the layer ends.
 static void tokens_with_bad_lists(void **state)
 {
-    (void)state;
+    struct rig *t = *state;
     static const struct {
         uint16_t list[K];
         unsigned error, reported; ///< rows of it that GPU 1 is notified of
@@ -601,8 +560,6 @@ static void tokens_with_bad_lists(void **state)
                {{UNKNOWN, UNKNOWN}, MW_HWERR_UNMAPPED, 0}};
     static const struct mw_generator *const generators[] = {&mw_generate_flashdmoe,
                                                             &mw_generate_moe_hub};
-    struct rig t;
-    open_rig(&t);
     for (unsigned i = 0; i < 4 * sizeof bad / sizeof *bad; i += test_cases(3, 1)) {
         const bool waits = i & 1;
         const struct mw_generator *generator = generators[i >> 1 & 1];
@@ -611,35 +568,32 @@ static void tokens_with_bad_lists(void **state)
         const unsigned errors[GPUS] = {1, bad[i / 4].reported && lists_say, 0, 0};
         const unsigned first[GPUS] = {bad[i / 4].error, errors[1] ? MW_HWERR_COUNT : 0, 0, 0};
         uint16_t lists[ALL][K];
-        uint32_t open;
-        const uint64_t cycles = good_layer(&t, generator, PLACES);
+        const uint64_t cycles = good_layer(t, generator, PLACES);
         memcpy(lists, usual, sizeof lists);
         memcpy(lists[0], bad[i / 4].list, sizeof lists[0]);
-        make_layer(&t, usual);
-        memcpy(t.l.w.layer->ids, lists, sizeof lists);
-        t.streams = waits ? NULL : sums_of_the_others;
+        make_layer(t, usual);
+        memcpy(t->l.w.layer->ids, lists, sizeof lists);
+        t->streams = waits ? NULL : sums_of_the_others;
         const int status = waits || counted ? MW_ERR_TIMEOUT : MW_ERR_DEVICE;
-        assert_int_equal(run(&t), status);
+        assert_int_equal(run(t), status);
         assert_line(mw_message(), "GPU 0: ", mw_hw_strerror(bad[i / 4].error));
-        have_errors(&t, errors, first);
-        have_ended(&t, 1u << 2 | 1u << 3 | (unsigned)!waits << 0 | (unsigned)!counted << 1,
+        have_errors(t, errors, first);
+        have_ended(t, 1u << 2 | 1u << 3 | (unsigned)!waits << 0 | (unsigned)!counted << 1,
                    (unsigned)waits << 0 | (counted ? 1u << 1 : 0));
-        read_memories(&t, status);
-        assert_int_equal(open_tokens(&t, &open), 1);
+        const uint32_t open = open_tokens(t, status);
         assert_int_equal(open, 1u << 0);
-        nothing_else_changed(&t);
-        assert_int_equal(good_layer(&t, generator, PLACES), cycles);
+        assert_int_equal(good_layer(t, generator, PLACES), cycles);
     }
-    close_rig(&t);
 }
 
 int main(void)
 {
+#define WITH_RIG(test) cmocka_unit_test_setup_teardown(test, open_rig, close_rig)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regions_that_are_too_small), cmocka_unit_test(slots_that_are_too_few),
-        cmocka_unit_test(refused_before_it_begins),   cmocka_unit_test(a_run_names_the_region),
-        cmocka_unit_test(lists_of_both_kinds),        cmocka_unit_test(signals_before_their_rows),
-        cmocka_unit_test(stores_of_an_older_layer),   cmocka_unit_test(tokens_with_bad_lists),
+        WITH_RIG(regions_that_are_too_small), WITH_RIG(slots_that_are_too_few),
+        WITH_RIG(refused_before_it_begins),   cmocka_unit_test(a_run_names_the_region),
+        WITH_RIG(lists_of_both_kinds),        WITH_RIG(signals_before_their_rows),
+        WITH_RIG(stores_of_an_older_layer),   WITH_RIG(tokens_with_bad_lists),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
