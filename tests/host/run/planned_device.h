@@ -159,12 +159,11 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
 /// A small run, to which options are appended.
 #define SMALL "--gpus", "4", "--tokens-per-gpu", "4", "--hidden", "64", "--experts", "8", "--k", "3"
 
-static void refuse_text(const char *part)
+/// The command refuses these words for that cause, before anything runs.
+#define REFUSE(cause, ...) refuse(cause, (const char *const[]){__VA_ARGS__, NULL})
+static void refuse(const char *cause, const char *const *words)
 {
-    size_t n = strlen(err_text);
-    assert_true(n > 0 && err_text[n - 1] == '\n');
-    err_text[n - 1] = 0;
-    assert_line(err_text, "moeswitch: ", part);
+    refuse_words(mw_run_command, "run", words, cause);
     assert_int_equal(device.runs, 0);
 }
 
@@ -184,6 +183,19 @@ static char *read_text(const char *path)
     assert_in_range(fread(text, 1, (1 << 20) - 1, f), 1, (1 << 20) - 2);
     fclose(f);
     return text;
+}
+
+/// Number of entries of the scratch folder: nothing may be left behind under another name either.
+static unsigned scratch_entries(void)
+{
+    char command[300];
+    unsigned n = 0;
+    snprintf(command, sizeof command, "ls -A %s | wc -l", scratch("."));
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%u", &n), 1);
+    pclose(f);
+    return n;
 }
 
 /// Drop the lines of wall-clock fields.

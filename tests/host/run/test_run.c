@@ -1,32 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests of the command `moeswitch run`, with a device made of the golden model and the analytic
-// counts in the place of the real one: options, exit status, messages, output files.
+// counts in the place of the real one: options, exit status, messages, output files. test_jobs.c
+// has what runs at the same time.
 #define _POSIX_C_SOURCE 200809L
 
 #include "host/run/planned_device.h"
 
 #include <math.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static bool exists(const char *path)
 {
     return access(path, F_OK) == 0;
-}
-
-/// Number of entries of the scratch folder: nothing may be left behind under another name either.
-static unsigned scratch_entries(void)
-{
-    char command[300];
-    unsigned n = 0;
-    snprintf(command, sizeof command, "ls -A %s | wc -l", scratch("."));
-    FILE *f = popen(command, "r");
-    assert_non_null(f);
-    assert_int_equal(fscanf(f, "%u", &n), 1);
-    pclose(f);
-    return n;
 }
 
 // ---- tests ------------------------------------------------------------------------------------
@@ -82,22 +69,13 @@ static void passes_options_on(void **state)
                          "store_credits=1"),
                      MW_EXIT_OK);
     const struct mw_run_params *p = &device.params;
-    assert_int_equal(p->shape.gpus, 2);
-    assert_int_equal(p->shape.tokens_per_gpu, 5);
-    assert_int_equal(p->shape.hidden, 40);
-    assert_int_equal(p->shape.seed, 16);
-    assert_int_equal(p->shape.spread, MW_SPREAD_FAR);
-    assert_int_equal(p->layer_count, 3);
-    assert_int_equal(p->layers[0], 3);
-    assert_int_equal(p->layers[1], 0);
-    assert_int_equal(p->tile, 7);
-    assert_true(p->partial_tiles);
-    assert_int_equal(p->expert_cycles, 0);
-    assert_int_equal(p->flit_bytes, 8);
-    assert_int_equal(p->link_latency, 64);
-    assert_int_equal(p->link_cycles, 3);
-    assert_int_equal(p->in_flight, 9);
-    assert_int_equal(p->open_rows, 2);
+    const uint64_t got[] = {
+        p->shape.gpus,   p->shape.tokens_per_gpu, p->shape.hidden,  p->shape.seed,
+        p->shape.spread, p->layer_count,          p->layers[0],     p->layers[1],
+        p->tile,         p->partial_tiles,        p->expert_cycles, p->flit_bytes,
+        p->link_latency, p->link_cycles,          p->in_flight,     p->open_rows};
+    const uint64_t want[] = {2, 5, 40, 16, MW_SPREAD_FAR, 3, 3, 0, 7, true, 0, 8, 64, 3, 9, 2};
+    assert_memory_equal(got, want, sizeof want);
     assert_int_equal(p->settings.count, 1);
     assert_string_equal(p->settings.item[0].name, "store_credits");
     assert_int_equal(p->settings.item[0].value, 1);
@@ -108,14 +86,12 @@ static void passes_options_on(void **state)
 static void costs_of_the_papers(void **state)
 {
     (void)state;
-#define COSTS_OF(...) \
-    RUN("--gpus", "8", "--tokens-per-gpu", "16", "--hidden", "512", "--system", "unicast", \
-        __VA_ARGS__)
-    assert_int_equal(COSTS_OF("--seed", "1"), MW_EXIT_OK);
+#define COSTS "--gpus", "8", "--tokens-per-gpu", "16", "--hidden", "512", "--system", "unicast"
+    assert_int_equal(RUN(COSTS, "--seed", "1"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, "costs of software: none\n"));
     assert_int_equal(device.params.settings.count, 0);
 
-    assert_int_equal(COSTS_OF("--costs", "papers", "--set", "poll_cycles=7"), MW_EXIT_OK);
+    assert_int_equal(RUN(COSTS, "--costs", "papers", "--set", "poll_cycles=7"), MW_EXIT_OK);
     const struct mw_settings *s = &device.params.settings;
     char *bound = strstr(out_text, "strict bound ");
     assert_non_null(bound);
@@ -139,10 +115,10 @@ static void costs_of_the_papers(void **state)
         double cycles = i ? expect[i].microseconds * share : 7;
         assert_true(fabs((double)s->item[i].value - cycles) <= 0.5 + 0.02 * cycles);
     }
-    assert_int_equal(COSTS_OF("--costs", "paper"), MW_EXIT_INPUT);
+    assert_int_equal(RUN(COSTS, "--costs", "paper"), MW_EXIT_INPUT);
     assert_non_null(strstr(err_text, "--costs paper: "));
     assert_non_null(strstr(err_text, "none"));
-    assert_int_equal(COSTS_OF("--set", "barrier_cycles=16777216"), MW_EXIT_INPUT);
+    assert_int_equal(RUN(COSTS, "--set", "barrier_cycles=16777216"), MW_EXIT_INPUT);
     assert_non_null(strstr(err_text, "expected 0 to 16777215"));
     // a launch as long as that fits no register: the line says what to set
     assert_int_equal(RUN("--gpus", "2", "--tokens-per-gpu", "4096", "--hidden", "4096",
@@ -150,7 +126,7 @@ static void costs_of_the_papers(void **state)
                          "dysharp"),
                      MW_EXIT_INPUT);
     assert_non_null(strstr(err_text, "--set launch_cycles=65535"));
-#undef COSTS_OF
+#undef COSTS
 }
 
 /// Sizes by the model's name; options override them wherever they stand.
@@ -204,10 +180,8 @@ static void model_and_trace_agree(void **state)
         MW_EXIT_OK);
     assert_int_equal(device.params.shape.hidden, 4096);
     device.runs = 0;
-    assert_int_equal(
-        RUN("--trace", folder, "--gpus", "4", "--tokens-per-gpu", "1", "--model", "phi-3.5-moe"),
-        MW_EXIT_INPUT);
-    refuse_text("--model phi-3.5-moe: 16 experts, k 2, but ");
+    REFUSE("--model phi-3.5-moe: 16 experts, k 2, but ", "--trace", folder, "--gpus", "4",
+           "--tokens-per-gpu", "1", "--model", "phi-3.5-moe");
 }
 
 /// As a serving engine leaves it: one array [tokens, layers, k], and no weights.
@@ -220,24 +194,21 @@ static void tells_of_a_trace_without_weights(void **state)
     char *path = strdup(scratch("routed.npy")), *json = strdup(scratch("routed.json"));
     write_npy(path, "{'descr': '|u1', 'fortran_order': False, 'shape': (4, 2, 2)}", ids,
               sizeof ids);
-#define ROUTED(...) \
-    RUN("--trace", path, "--gpus", "4", "--tokens-per-gpu", "1", "--hidden", "8", __VA_ARGS__)
-    assert_int_equal(ROUTED("--experts", "8"), MW_EXIT_INPUT);
-    refuse_text("shape (4, 2, 2): the order of its axes is not declared");
-    assert_int_equal(ROUTED("--axes", "tokens,layers,k"), MW_EXIT_INPUT);
-    refuse_text("say --experts E");
-    assert_int_equal(ROUTED("--axes", "tokens,layer,k"), MW_EXIT_INPUT);
-    refuse_text("--axes tokens,layer,k: expected tokens, k and perhaps layers");
-    assert_int_equal(RUN("--axes", "tokens,layers,k"), MW_EXIT_INPUT);
-    refuse_text("--axes: only with --trace");
+#define ROUTED "--trace", path, "--gpus", "4", "--tokens-per-gpu", "1", "--hidden", "8"
+    REFUSE("shape (4, 2, 2): the order of its axes is not declared", ROUTED, "--experts", "8");
+    REFUSE("say --experts E", ROUTED, "--axes", "tokens,layers,k");
+    REFUSE("--axes tokens,layer,k: expected tokens, k and perhaps layers", ROUTED, "--axes",
+           "tokens,layer,k");
+    REFUSE("--axes: only with --trace", "--axes", "tokens,layers,k");
     assert_int_equal(
-        ROUTED("--axes", "tokens,layers,k", "--experts", "8", "--layer", "1", "--json", json),
+        RUN(ROUTED, "--axes", "tokens,layers,k", "--experts", "8", "--layer", "1", "--json", json),
         MW_EXIT_OK);
     assert_non_null(strstr(out_text, "the trace has no gate weights: every one is taken as 1/k"));
     char *text = read_text(json);
     assert_non_null(strstr(text, "\"weights\": \"1/k\""));
     free(text);
-    assert_int_equal(ROUTED("--axes", "tokens,layers,k", "--model", "mixtral-8x7b"), MW_EXIT_OK);
+    assert_int_equal(RUN(ROUTED, "--axes", "tokens,layers,k", "--model", "mixtral-8x7b"),
+                     MW_EXIT_OK);
     remove(json);
     remove(path);
     free(json);
@@ -275,7 +246,7 @@ static void refuses_bad_options(void **state)
 {
     (void)state;
     static const struct {
-        const char *words[4], *cause;
+        const char *words[5], *cause;
     } bad[] = {
         {{"--gpus", "1"}, "--gpus 1: expected a whole number from 2 to 72"},
         {{"--gpus", "33"}, "--gpus 33"},
@@ -348,13 +319,8 @@ static void refuses_bad_options(void **state)
         {{"--trace", "/nowhere"}, "/nowhere/meta.json: cannot open"},
         {{"--trace", "/nowhere", "--k", "3"}, "--k: not with --trace"},
     };
-    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        const char *words[5] = {0};
-        memcpy(words, bad[i].words, sizeof bad[i].words);
-        assert_int_equal(run_words(mw_run_command, "run", words), MW_EXIT_INPUT);
-        refuse_text(bad[i].cause);
-        assert_string_equal(out_text, "");
-    }
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        refuse(bad[i].cause, bad[i].words);
 }
 
 static void refuses_bad_traces_and_leaves_nothing(void **state)
@@ -365,25 +331,22 @@ static void refuses_bad_traces_and_leaves_nothing(void **state)
     const char *folder = write_trace("t", 1, 4, 2, 4, &ids[0][0][0], &weights[0][0][0]);
     const char *json = scratch("out.json"), *fst = scratch("out.fst");
     unsigned before = scratch_entries();
-#define TRACED(T, ...) \
-    RUN("--trace", folder, "--gpus", "2", "--tokens-per-gpu", T, "--hidden", "8", "--json", json, \
-        "--trace-fst", fst, __VA_ARGS__)
-    assert_int_equal(TRACED("3", "--layer", "0"), MW_EXIT_INPUT);
-    refuse_text(
-        "6 tokens were requested, the trace has 4 (moeswitch run --repeat-tokens repeats them)");
-    assert_int_equal(TRACED("2", "--layer", "1"), MW_EXIT_INPUT);
-    refuse_text("layer 1 was requested");
+#define TRACED \
+    "--trace", folder, "--gpus", "2", "--hidden", "8", "--json", json, "--trace-fst", fst, \
+        "--tokens-per-gpu"
+    REFUSE("6 tokens were requested, the trace has 4 (moeswitch run --repeat-tokens repeats them)",
+           TRACED, "3", "--layer", "0");
+    REFUSE("layer 1 was requested", TRACED, "2", "--layer", "1");
     weights[0][3][1] = NAN;
     ids[0][2][1] = MW_NO_EXPERT;
     write_trace("t", 1, 4, 2, 4, &ids[0][0][0], &weights[0][0][0]);
-    assert_int_equal(TRACED("2", "--layer", "0"), MW_EXIT_INPUT);
-    refuse_text("topk_ids.npy: layer 0, token 2, column 1: -1");
-    assert_int_equal(TRACED("2", "--allow-padding"), MW_EXIT_INPUT);
-    refuse_text("topk_weights.npy: layer 0, token 3, column 1: the weight is NaN");
+    REFUSE("topk_ids.npy: layer 0, token 2, column 1: -1", TRACED, "2", "--layer", "0");
+    REFUSE("topk_weights.npy: layer 0, token 3, column 1: the weight is NaN", TRACED, "2",
+           "--allow-padding");
     assert_int_equal(scratch_entries(), before);
     weights[0][3][1] = 1;
     write_trace("t", 1, 4, 2, 4, &ids[0][0][0], &weights[0][0][0]);
-    assert_int_equal(TRACED("2", "--allow-padding"), MW_EXIT_OK);
+    assert_int_equal(RUN(TRACED, "2", "--allow-padding"), MW_EXIT_OK);
     assert_true(exists(json));
     remove(json);
 }
@@ -407,20 +370,17 @@ static void refuses_what_does_not_fit(void **state)
     (void)state;
     unsigned before = scratch_entries();
     device.too_large = true;
-    assert_int_equal(RUN(SMALL, "--json", scratch("big.json"), "--trace-fst", scratch("big.fst")),
-                     MW_EXIT_INPUT);
-    refuse_text("too large, as planned");
+    REFUSE("too large, as planned", SMALL, "--json", scratch("big.json"), "--trace-fst",
+           scratch("big.fst"));
     assert_int_equal(device.checks, 1);
     device.too_large = false;
     device.touched = UINT64_C(1) << 60;
-    assert_int_equal(RUN(SMALL, "--json", scratch("big.json")), MW_EXIT_INPUT);
-    refuse_text("takes 1024.0 PiB of memory");
+    REFUSE("takes 1024.0 PiB of memory", SMALL, "--json", scratch("big.json"));
     assert_null(strstr(err_text, "--jobs"));
-    assert_int_equal(RUN(SMALL, "--jobs", "2"), MW_EXIT_INPUT);
-    refuse_text("takes 2048.0 PiB of memory");
+    REFUSE("takes 2048.0 PiB of memory", SMALL, "--jobs", "2");
     assert_non_null(strstr(err_text, "--jobs"));
-    assert_int_equal(RUN(SMALL, "--jobs", "3", "--system", "dysharp"), MW_EXIT_INPUT);
-    refuse_text("takes 1024.0 PiB of memory"); // only one runs
+    REFUSE("takes 1024.0 PiB of memory", SMALL, "--jobs", "3", "--system",
+           "dysharp"); // only one runs
     assert_string_equal(out_text, "");
     assert_int_equal(scratch_entries(), before);
 }
@@ -531,78 +491,6 @@ static void reports_a_placement(void **state)
                                      "\"replicas\": 8,\n    \"replica_choice\": \"hash\""));
 }
 
-/// However many run at once, the same comes out in the same order.
-static void jobs_change_nothing_but_time(void **state)
-{
-    (void)state;
-    static const unsigned jobs[] = {1, 2, MW_SYSTEMS}; // all at once, too
-    char *json[3], path[256], words[8];
-    for (unsigned i = 0; i < 3; i++) {
-        reset(NULL);
-        device.meet = jobs[i]; // fails, by a time limit, where they do not run side by side
-        device.wrong_bit = true;
-        device.faulty = "unicast";
-        snprintf(path, sizeof path, "%s", scratch("jobs.json"));
-        snprintf(words, sizeof words, "%u", jobs[i]);
-        assert_int_equal(RUN(SMALL, "--layers", "2,0", "--jobs", words, "--json", path),
-                         MW_EXIT_MISMATCH);
-        assert_int_equal(device.most, jobs[i]);
-        assert_int_equal(device.runs, MW_SYSTEMS);
-        assert_non_null(strstr(err_text, "unicast, layer 0: 1 wrong elements"));
-        json[i] = read_text(path);
-        drop_wall(json[i]);
-        assert_string_equal(json[i], json[0]);
-        const char *u = strstr(out_text, "\nunicast "), *d = strstr(out_text, "\ndysharp ");
-        const char *b = strstr(out_text, "\ndysharp-basic ");
-        assert_true(u && b && d && u < b && b < d);
-    }
-    for (unsigned i = 0; i < 3; i++)
-        free(json[i]);
-    remove(path);
-    assert_int_equal(RUN(SMALL, "--jobs", "0"), MW_EXIT_INPUT);
-    assert_int_equal(RUN(SMALL, "--jobs", "2", "--device", "usb"), MW_EXIT_INPUT);
-}
-
-/// A failure is that of the first system that fails, whatever runs beside it.
-static void the_first_failure_counts(void **state)
-{
-    (void)state;
-    unsigned before = scratch_entries();
-    device.status = MW_EXIT_FAILED;
-    device.meet = 3;
-    assert_int_equal(RUN(SMALL, "--jobs", "3", "--trace-fst", scratch("f.fst")), MW_EXIT_FAILED);
-    assert_string_equal(err_text, "moeswitch: unicast: as planned\n");
-    assert_int_equal(scratch_entries(), before);
-}
-
-/// Ctrl-C: the run is told to stop, nothing else begins, and nothing half done stays behind.
-static void ends_when_interrupted(void **state)
-{
-    (void)state;
-    unsigned before = scratch_entries();
-    device.signal = SIGINT;
-    assert_int_equal(RUN(SMALL, "--json", scratch("i.json"), "--trace-fst", scratch("i.fst")),
-                     MW_EXIT_INTERRUPTED);
-    assert_string_equal(err_text, "moeswitch: interrupted\n");
-    assert_int_equal(device.runs, 1);
-    assert_int_equal(scratch_entries(), before);
-    // the next run is not
-    reset(NULL);
-    assert_int_equal(RUN(SMALL), MW_EXIT_OK);
-    struct sigaction now;
-    assert_int_equal(sigaction(SIGINT, NULL, &now), 0);
-    assert_true(now.sa_handler == SIG_DFL);
-    // nor one in a shell's background, for which the shell has turned Ctrl-C off
-    reset(NULL);
-    signal(SIGINT, SIG_IGN);
-    device.signal = SIGINT;
-    device.deaf = true;
-    assert_int_equal(RUN(SMALL), MW_EXIT_OK);
-    assert_int_equal(sigaction(SIGINT, NULL, &now), 0);
-    assert_true(now.sa_handler == SIG_IGN);
-    signal(SIGINT, SIG_DFL);
-}
-
 /// The worked example, as a user would ask for it.
 static void strict_bound_of_the_main_job(void **state)
 {
@@ -619,7 +507,6 @@ static void strict_bound_of_the_main_job(void **state)
 
 int main(void)
 {
-    signal(SIGINT, SIG_DFL); // not so where a shell has put the tests into its background
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(runs_all_systems, reset),
         cmocka_unit_test_setup(runs_listed_systems, reset),
@@ -639,9 +526,6 @@ int main(void)
         cmocka_unit_test_setup(json_is_the_same_twice, reset),
         cmocka_unit_test_setup(reports_a_placement, reset),
         cmocka_unit_test_setup(refuses_what_does_not_fit, reset),
-        cmocka_unit_test_setup(jobs_change_nothing_but_time, reset),
-        cmocka_unit_test_setup(the_first_failure_counts, reset),
-        cmocka_unit_test_setup(ends_when_interrupted, reset),
         cmocka_unit_test_setup(strict_bound_of_the_main_job, reset),
     };
     return cmocka_run_group_tests_name("run", tests, scratch_make, finish_words);

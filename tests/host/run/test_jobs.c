@@ -1,11 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of `moeswitch run --planes all`: the result of each plane's process, and what ends them.
+// Tests of what runs at the same time in `moeswitch run`: systems (--jobs), and planes in processes
+// of their own (--planes all). Results do not depend on it, and a failure or a signal ends all.
 #define _POSIX_C_SOURCE 200809L
 
 #include "host/run/planned_device.h"
 
 #include <sys/resource.h>
+
+// ---- systems ------------------------------------------------------------------------------------
+
+/// However many run at once, the same comes out in the same order.
+static void jobs_change_nothing_but_time(void **state)
+{
+    (void)state;
+    static const unsigned jobs[] = {1, 2, MW_SYSTEMS}; // all at once, too
+    char *json[3], path[256], words[8];
+    for (unsigned i = 0; i < 3; i++) {
+        reset(NULL);
+        device.meet = jobs[i]; // fails, by a time limit, where they do not run side by side
+        device.wrong_bit = true;
+        device.faulty = "unicast";
+        snprintf(path, sizeof path, "%s", scratch("jobs.json"));
+        snprintf(words, sizeof words, "%u", jobs[i]);
+        assert_int_equal(RUN(SMALL, "--layers", "2,0", "--jobs", words, "--json", path),
+                         MW_EXIT_MISMATCH);
+        assert_int_equal(device.most, jobs[i]);
+        assert_int_equal(device.runs, MW_SYSTEMS);
+        assert_non_null(strstr(err_text, "unicast, layer 0: 1 wrong elements"));
+        json[i] = read_text(path);
+        drop_wall(json[i]);
+        assert_string_equal(json[i], json[0]);
+        const char *u = strstr(out_text, "\nunicast "), *d = strstr(out_text, "\ndysharp ");
+        const char *b = strstr(out_text, "\ndysharp-basic ");
+        assert_true(u && b && d && u < b && b < d);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        free(json[i]);
+    remove(path);
+    assert_int_equal(RUN(SMALL, "--jobs", "0"), MW_EXIT_INPUT);
+    assert_int_equal(RUN(SMALL, "--jobs", "2", "--device", "usb"), MW_EXIT_INPUT);
+}
+
+/// A failure is that of the first system that fails, whatever runs beside it.
+static void the_first_failure_counts(void **state)
+{
+    (void)state;
+    unsigned before = scratch_entries();
+    device.status = MW_EXIT_FAILED;
+    device.meet = 3;
+    assert_int_equal(RUN(SMALL, "--jobs", "3", "--trace-fst", scratch("f.fst")), MW_EXIT_FAILED);
+    assert_string_equal(err_text, "moeswitch: unicast: as planned\n");
+    assert_int_equal(scratch_entries(), before);
+}
+
+/// Ctrl-C: the run is told to stop, nothing else begins, and nothing half done stays behind.
+static void ends_when_interrupted(void **state)
+{
+    (void)state;
+    unsigned before = scratch_entries();
+    device.signal = SIGINT;
+    assert_int_equal(RUN(SMALL, "--json", scratch("i.json"), "--trace-fst", scratch("i.fst")),
+                     MW_EXIT_INTERRUPTED);
+    assert_string_equal(err_text, "moeswitch: interrupted\n");
+    assert_int_equal(device.runs, 1);
+    assert_int_equal(scratch_entries(), before);
+    // the next run is not
+    reset(NULL);
+    assert_int_equal(RUN(SMALL), MW_EXIT_OK);
+    struct sigaction now;
+    assert_int_equal(sigaction(SIGINT, NULL, &now), 0);
+    assert_true(now.sa_handler == SIG_DFL);
+    // nor one in a shell's background, for which the shell has turned Ctrl-C off
+    reset(NULL);
+    signal(SIGINT, SIG_IGN);
+    device.signal = SIGINT;
+    device.deaf = true;
+    assert_int_equal(RUN(SMALL), MW_EXIT_OK);
+    assert_int_equal(sigaction(SIGINT, NULL, &now), 0);
+    assert_true(now.sa_handler == SIG_IGN);
+    signal(SIGINT, SIG_DFL);
+}
+
+// ---- planes -------------------------------------------------------------------------------------
 
 /// A layer on a machine of four planes.
 #define PLANES \
@@ -130,19 +207,19 @@ static void refuses_outputs_of_one_plane(void **state)
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         const char *const *w = bad[i].words;
-        assert_int_equal(RUN(PLANES, w[0], w[1]), MW_EXIT_INPUT);
-        refuse_text(bad[i].says);
+        REFUSE(bad[i].says, PLANES, w[0], w[1]);
     }
-    assert_int_equal(RUN(SMALL, "--planes", "all"), MW_EXIT_INPUT);
-    refuse_text("--planes all: only with --hardware");
-    assert_int_equal(RUN(SMALL, "--planes", "both"), MW_EXIT_INPUT);
-    refuse_text("--planes both: expected one or all");
+    REFUSE("--planes all: only with --hardware", SMALL, "--planes", "all");
+    REFUSE("--planes both: expected one or all", SMALL, "--planes", "both");
 }
 
 int main(void)
 {
     signal(SIGINT, SIG_DFL); // not so where a shell has put the tests into its background
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(jobs_change_nothing_but_time, reset),
+        cmocka_unit_test_setup(the_first_failure_counts, reset),
+        cmocka_unit_test_setup(ends_when_interrupted, reset),
         cmocka_unit_test_setup(the_slowest_plane_counts, reset),
         cmocka_unit_test_setup(a_wrong_plane_is_told, reset),
         cmocka_unit_test_setup(a_stuck_plane_ends_the_run, reset),
@@ -151,5 +228,5 @@ int main(void)
         cmocka_unit_test_setup(an_interrupt_ends_the_planes, reset),
         cmocka_unit_test_setup(refuses_outputs_of_one_plane, reset),
     };
-    return cmocka_run_group_tests_name("planes", tests, scratch_make, finish_words);
+    return cmocka_run_group_tests_name("jobs", tests, scratch_make, finish_words);
 }
