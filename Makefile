@@ -387,7 +387,7 @@ NEEDS_system-test_backends_long := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0 9.8.1.0,
 NEEDS_system-test_backends := $(foreach m,2.8.0.0,$(call model_so,$(m)) $(call model_so,$(m).plain))
 NEEDS_system-test_models := $(foreach m,2.8.0.0 $(KINDS:%=2.8.%.0) 2.8.0.0.plain,$(call model_so,$(m))) \
     $(call device_so,2.8.0.0.device) $(TOOL) $(USBDEV)
-NEEDS_system-test_installed := $(foreach m,2.8.0.0 2.8.0.0.plain,$(call model_so,$(m))) $(TOOL)
+NEEDS_system-test_find_model := $(foreach m,2.8.0.0 2.8.0.0.plain,$(call model_so,$(m))) $(TOOL)
 NEEDS_usb-test_redir := $(USBDEV)
 NEEDS_usb-test_workloads := $(call model_so,2.8.0.0) $(call device_so,2.8.0.0.device)
 NEEDS_device-test_device := $(call model_so,2.8.0.0) $(call device_so,2.8.0.0.device) \

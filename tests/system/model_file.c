@@ -51,6 +51,15 @@ char *model_note(struct model_file *f)
     return at;
 }
 
+bool has_lanes(const char *path)
+{
+    struct model_file f = load_model(path);
+    char *from = model_note(&f);
+    bool lanes = memmem(from, f.size - (size_t)(from - f.bytes), "\nbackend lanes\n", 15);
+    free(f.bytes);
+    return lanes;
+}
+
 void replace_note(struct model_file *f, const char *what, const char *with)
 {
     char *from = model_note(f);

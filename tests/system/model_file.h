@@ -17,6 +17,8 @@ void store_model(const char *path, const struct model_file *f);
 void spoil_code(struct model_file *f);
 /// The note's text, from its first line on.
 char *model_note(struct model_file *f);
+/// Whether a model is one of lanes.
+bool has_lanes(const char *path);
 /// Replace the first of these words of the note by others as long.
 void replace_note(struct model_file *f, const char *what, const char *with);
 /// Of lanes ("cpu abm adx ..."), which need AVX2 at least: needs what no processor has.

@@ -2,31 +2,26 @@
 //
 // Models that cannot run here are refused in words: for another processor, of another version,
 // no model at all. Their code is made such that whatever runs of it ends the program, as that of
-// another processor does. One that the program has found by itself is built anew.
+// another processor does. test_find_model.c has where the command looks for models.
 #include "system/command.h"
 #include "system/model_file.h"
 #include "host/support.h"
 
 #include "base/error.h"
-#include "device/device_build.h"
 #include "transport_sim/model_note.h"
 #include "moeswitch.h"
 #include "mw_device.h"
 #include "mw_sim.h"
 
 #include <elf.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static const char MODEL[] = "build/model/n2f8/libmwsim.so";
 static const char PUBLISHED[] = "build/model/n2f8-published/libmwsim.so";
 static const char BASIC[] = "build/model/n2f8-basic/libmwsim.so";
 static const char PLAIN[] = "build/model/n2f8-plain/libmwsim.so";
-static const char UNDER_SIGNALS[] = "--under-signals";
 static const char DEVICE[] = "build/model/dev-n2f8/libmwdevice.so";
 
 static void assert_refused(const struct model_file *f, int code, const char *message)
@@ -165,20 +160,11 @@ static void text(struct model_file *f)
 
 // ---- tests --------------------------------------------------------------------------------------
 
-static bool is_lanes(void)
-{
-    struct model_file f = load_model(MODEL);
-    char *from = model_note(&f);
-    bool lanes = memmem(from, f.size - (size_t)(from - f.bytes), "\nbackend lanes\n", 15);
-    free(f.bytes);
-    return lanes;
-}
-
 static void for_another_processor(void **state)
 {
     (void)state;
     refuses(other_machine, MW_ERR_VERSION, "built for another kind of processor");
-    if (is_lanes())
+    if (has_lanes(MODEL))
         refuses(other_features, MW_ERR_VERSION,
                 "built for another processor: it needs avx9, which this one lacks");
 }
@@ -354,7 +340,7 @@ static void of_other_sources(struct model_file *f)
 
 static void of_other_backend(struct model_file *f)
 {
-    const bool lanes = is_lanes();
+    const bool lanes = has_lanes(MODEL);
     replace_note(f, lanes ? "\nbackend lanes\n" : "\nbackend plain\n",
                  lanes ? "\nbackend plain\n" : "\nbackend lanes\n");
 }
@@ -503,136 +489,8 @@ static void a_request_for_more_is_met(void **state)
     }
 }
 
-// ---- beside a program ---------------------------------------------------------------------------
-
-/// A tree of its own with the program and a model for another processor; its Makefile says
-/// what makes another.
-static void make_tree(const char *recipe)
+int main(void)
 {
-    char line[1024];
-    snprintf(line, sizeof line,
-             "cd %s && mkdir -p build/model/n2f8 rtl/fabric && touch rtl/fabric/fabric.sv && "
-             "printf 'model:\\n\\t@%s\\n' >Makefile",
-             scratch(""), recipe);
-    assert_int_equal(system(line), 0);
-    snprintf(line, sizeof line, "cp build/moeswitch %s", scratch("build/moeswitch"));
-    assert_int_equal(system(line), 0);
-    struct model_file f = load_model(MODEL);
-    spoil_code(&f);
-    other_machine(&f);
-    write_file(scratch("build/model/n2f8/libmwsim.so"), f.bytes, f.size);
-    free(f.bytes);
-}
-
-/// Exit status of the tree's program; `said` gets what it printed on standard error, to be freed.
-static int run_in_tree(char **said)
-{
-    char line[1024];
-    snprintf(line, sizeof line, "%s info --gpus 2 --flit-bytes 8 >%s 2>%s",
-             scratch("build/moeswitch"), scratch("out"), scratch("err"));
-    int status = system(line);
-    *said = read_file(scratch("err"));
-    assert_true(*said && WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-static void one_that_is_found_is_built_anew(void **state)
-{
-    (void)state;
-    char recipe[512], here[256], *said;
-    assert_non_null(getcwd(here, sizeof here));
-    snprintf(recipe, sizeof recipe, "cp %s/%s build/model/n2f8/", here, MODEL);
-    make_tree(recipe);
-    assert_int_equal(run_in_tree(&said), 0);
-    const char *why = strstr(said, "built for another kind of processor");
-    assert_true(why && strstr(why, "building the model n2f8"));
-    free(said);
-    // There is nothing to build now, and nothing to say.
-    assert_int_equal(run_in_tree(&said), 0);
-    assert_string_equal(said, "");
-    free(said);
-}
-
-static void one_that_cannot_be_built_is_named(void **state)
-{
-    (void)state;
-    char *said;
-    make_tree("false");
-    assert_int_equal(run_in_tree(&said), MW_EXIT_FAILED);
-    assert_non_null(strstr(said, "built for another kind of processor"));
-    assert_non_null(strstr(said, "no model n2f8, and it cannot be built: make model N=2 F=8"));
-    free(said);
-}
-
-/// Three programs that lack the same model at once: they build one behind the other.
-static void several_take_turns_to_build(void **state)
-{
-    (void)state;
-    char recipe[512], line[1200], here[256];
-    assert_non_null(getcwd(here, sizeof here));
-    snprintf(recipe, sizeof recipe,
-             "mkdir alone; sleep 0.2; cp %s/%s build/model/n2f8/; rmdir alone", here, MODEL);
-    make_tree(recipe);
-    snprintf(line, sizeof line,
-             "cd %s; run() { build/moeswitch info --gpus 2 --flit-bytes 8 >/dev/null 2>>said; }; "
-             "run & a=$!; run & b=$!; run && wait $a && wait $b",
-             scratch(""));
-    int status = system(line);
-    char *said = read_file(scratch("said"));
-    if (status || !said || strstr(said, "mkdir"))
-        fail_msg("status %d: %s", status, said);
-    free(said);
-}
-
-static void ignore_signal(int number)
-{
-    (void)number;
-}
-
-/// What another program does in `interrupted_by_signals`: opens a model that it must wait for,
-/// while signals arrive.
-static int open_under_signals(void)
-{
-    struct mw_open_options o;
-    struct mw_device *d;
-    const struct itimerval often = {{0, 1000}, {0, 1000}};
-    const struct sigaction nothing = {.sa_handler =
-                                          ignore_signal}; // no SA_RESTART: calls end with EINTR
-    sigaction(SIGALRM, &nothing, NULL);
-    setitimer(ITIMER_REAL, &often, NULL);
-    mw_open_defaults(&o);
-    o.gpus = 2;
-    o.flit_bytes = 8;
-    struct mw_error err;
-    int status = mw_device_open_built(&o, &d, &err);
-    if (status)
-        fprintf(stderr, "%s\n", err.text);
-    else
-        mw_close(d);
-    return status;
-}
-
-/// A program whose timer ticks gets its model all the same.
-static void interrupted_by_signals(void **state)
-{
-    (void)state;
-    char recipe[512], line[1024], here[256];
-    assert_non_null(getcwd(here, sizeof here));
-    snprintf(recipe, sizeof recipe, "sleep 0.2; cp %s/%s build/model/n2f8/", here, MODEL);
-    make_tree(recipe);
-    snprintf(line, sizeof line, "cp /proc/%d/exe %s && %s %s 2>%s", (int)getpid(),
-             scratch("build/opens"), scratch("build/opens"), UNDER_SIGNALS, scratch("err"));
-    int status = system(line);
-    char *said = read_file(scratch("err"));
-    if (!said || !WIFEXITED(status) || WEXITSTATUS(status))
-        fail_msg("status %d: %s", status, said);
-    free(said);
-}
-
-int main(int argc, char **argv)
-{
-    if (argc > 1 && strcmp(argv[1], UNDER_SIGNALS) == 0)
-        return open_under_signals();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(for_another_processor),
         cmocka_unit_test(of_another_version),
@@ -646,10 +504,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(ones_with_fewer_stand_in),
         cmocka_unit_test(who_needs_no_more_runs_on_it),
         cmocka_unit_test(a_request_for_more_is_met),
-        cmocka_unit_test(one_that_is_found_is_built_anew),
-        cmocka_unit_test(one_that_cannot_be_built_is_named),
-        cmocka_unit_test(several_take_turns_to_build),
-        cmocka_unit_test(interrupted_by_signals),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

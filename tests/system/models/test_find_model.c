@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command as it is installed, in folders of a prefix and without sources: which model it takes,
-// what it builds in the user's cache, and what it says where there is none. Models that must not be
-// taken have code that ends the program.
+// Which model the command finds, and what it says where there is none. Installed in the folders of
+// a prefix it builds models in the user's cache, in a tree of sources it builds them there. Models
+// that must not be taken have code that ends the program.
 #include "system/command.h"
 #include "host/support.h"
 #include "system/model_file.h"
 
 #include "base/error.h"
+#include "device/device_build.h"
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,25 +62,12 @@ static void install(void)
     shell("cp build/moeswitch %s", scratch("prefix/bin/moeswitch"));
 }
 
-static bool has_lanes(void)
+/// Exit status of a shell's line; `printed` and `said` get what it prints.
+static int run(const char *line)
 {
-    struct model_file f = load_model(MODEL);
-    char *from = model_note(&f);
-    bool lanes = memmem(from, f.size - (size_t)(from - f.bytes), "\nbackend lanes\n", 15);
-    free(f.bytes);
-    return lanes;
-}
-
-/// Exit status of `moeswitch info` on `gpus` GPUs, in an environment of these words alone.
-static int info(const char *environment, unsigned gpus, const char *options)
-{
-    char line[3000];
-    snprintf(
-        line, sizeof line,
-        "cd %s && env -i PATH=\"$PATH\" HOME=%s %s %s info --gpus %u --flit-bytes 8 %s >%s 2>%s",
-        scratch("home"), scratch("home"), environment, scratch("prefix/bin/moeswitch"), gpus,
-        options, scratch("out"), scratch("err"));
-    int status = system(line);
+    char whole[3500];
+    snprintf(whole, sizeof whole, "{ %s; } >%s 2>%s", line, scratch("out"), scratch("err"));
+    int status = system(whole);
     free(said);
     free(printed);
     said = read_file(scratch("err"));
@@ -88,6 +77,17 @@ static int info(const char *environment, unsigned gpus, const char *options)
     if (length && said[length - 1] == '\n')
         said[length - 1] = 0;
     return WEXITSTATUS(status);
+}
+
+/// Exit status of `moeswitch info` on `gpus` GPUs, in an environment of these words alone.
+static int info(const char *environment, unsigned gpus, const char *options)
+{
+    char line[3000];
+    snprintf(line, sizeof line,
+             "cd %s && env -i PATH=\"$PATH\" HOME=%s %s %s info --gpus %u --flit-bytes 8 %s",
+             scratch("home"), scratch("home"), environment, scratch("prefix/bin/moeswitch"), gpus,
+             options);
+    return run(line);
 }
 
 static void assert_taken(const char *environment, const char *options, bool plain)
@@ -113,19 +113,19 @@ static void the_one_for_this_processor(void **state)
     install();
     put(MODEL, INSTALLED "/n2f8/libmwsim.so", true, NULL);
     put(PLAIN, INSTALLED "/n2f8-plain/libmwsim.so", false, NULL);
-    assert_taken("", "", !has_lanes());
+    assert_taken("", "", !has_lanes(MODEL));
     // also by a link from elsewhere
     shell("cd %s && mv prefix/bin/moeswitch prefix/bin/real && ln -s ../prefix/bin/real home/other "
           "&& "
           "ln -s ../../home/other prefix/bin/moeswitch",
           scratch(""));
-    assert_taken("", "", !has_lanes());
+    assert_taken("", "", !has_lanes(MODEL));
 }
 
 static void plain_where_it_cannot_run(void **state)
 {
     (void)state;
-    if (!has_lanes())
+    if (!has_lanes(MODEL))
         skip();
     install();
     put(MODEL, INSTALLED "/n2f8/libmwsim.so", false, other_features);
@@ -263,6 +263,108 @@ static void once_for_all(void **state)
     free(count);
 }
 
+// ---- a tree of sources --------------------------------------------------------------------------
+
+static const char UNDER_SIGNALS[] = "--under-signals";
+
+/// A tree of its own with the program and a model for another processor. Its Makefile copies one
+/// for this processor, with words of the shell before and after.
+static void make_tree(const char *before, const char *after)
+{
+    char here[256];
+    assert_non_null(getcwd(here, sizeof here));
+    shell("cd %s && rm -rf tree && mkdir -p tree/build tree/rtl/fabric && "
+          "touch tree/rtl/fabric/fabric.sv && cp %s/build/moeswitch tree/build && "
+          "printf 'model:\\n\\t@%s cp %s/%s build/model/n2f8/ %s\\n' >tree/Makefile",
+          scratch(""), here, before, here, MODEL, after);
+    put(MODEL, "tree/build/model/n2f8/libmwsim.so", false, other_machine);
+}
+
+/// Exit status of that tree's `moeswitch info`.
+static int info_of_tree(void)
+{
+    char line[400];
+    snprintf(line, sizeof line, "%s info --gpus 2 --flit-bytes 8", scratch("tree/build/moeswitch"));
+    return run(line);
+}
+
+static void one_that_is_found_is_built_anew(void **state)
+{
+    (void)state;
+    make_tree("", "");
+    assert_int_equal(info_of_tree(), 0);
+    const char *why = strstr(said, "built for another kind of processor");
+    assert_true(why && strstr(why, "building the model n2f8"));
+    // There is nothing to build now, and nothing to say.
+    assert_int_equal(info_of_tree(), 0);
+    assert_string_equal(said, "");
+}
+
+static void one_that_cannot_be_built_is_named(void **state)
+{
+    (void)state;
+    make_tree("false &&", "");
+    assert_int_equal(info_of_tree(), MW_EXIT_FAILED);
+    assert_non_null(strstr(said, "built for another kind of processor"));
+    assert_non_null(strstr(said, "no model n2f8, and it cannot be built: make model N=2 F=8"));
+}
+
+/// Three programs that lack the same model at once: they build one behind the other.
+static void several_take_turns_to_build(void **state)
+{
+    (void)state;
+    char line[400];
+    make_tree("mkdir alone; sleep 0.2;", "; rmdir alone");
+    snprintf(line, sizeof line,
+             "cd %s; run() { build/moeswitch info --gpus 2 --flit-bytes 8; }; "
+             "run & a=$!; run & b=$!; run && wait $a && wait $b",
+             scratch("tree"));
+    int status = run(line);
+    if (status || strstr(said, "mkdir"))
+        fail_msg("status %d: %s", status, said);
+}
+
+static void ignore_signal(int number)
+{
+    (void)number;
+}
+
+/// What another program does in `interrupted_by_signals`: opens a model that it must wait for,
+/// while signals arrive.
+static int open_under_signals(void)
+{
+    struct mw_open_options o;
+    struct mw_device *d;
+    const struct itimerval often = {{0, 1000}, {0, 1000}};
+    const struct sigaction nothing = {.sa_handler =
+                                          ignore_signal}; // no SA_RESTART: calls end with EINTR
+    sigaction(SIGALRM, &nothing, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    mw_open_defaults(&o);
+    o.gpus = 2;
+    o.flit_bytes = 8;
+    struct mw_error err;
+    int status = mw_device_open_built(&o, &d, &err);
+    if (status)
+        fprintf(stderr, "%s\n", err.text);
+    else
+        mw_close(d);
+    return status;
+}
+
+/// A program whose timer ticks gets its model all the same.
+static void interrupted_by_signals(void **state)
+{
+    (void)state;
+    char line[700];
+    make_tree("sleep 0.2;", "");
+    snprintf(line, sizeof line, "cp /proc/%d/exe %s && %s %s", (int)getpid(),
+             scratch("tree/build/opens"), scratch("tree/build/opens"), UNDER_SIGNALS);
+    int status = run(line);
+    if (status)
+        fail_msg("status %d: %s", status, said);
+}
+
 static int end(void **state)
 {
     free(said);
@@ -270,8 +372,10 @@ static int end(void **state)
     return scratch_remove(state);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], UNDER_SIGNALS) == 0)
+        return open_under_signals();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_one_for_this_processor),
         cmocka_unit_test(plain_where_it_cannot_run),
@@ -281,6 +385,10 @@ int main(void)
         cmocka_unit_test(one_of_the_cache_that_cannot_run),
         cmocka_unit_test(one_that_cannot_be_built),
         cmocka_unit_test(once_for_all),
+        cmocka_unit_test(one_that_is_found_is_built_anew),
+        cmocka_unit_test(one_that_cannot_be_built_is_named),
+        cmocka_unit_test(several_take_turns_to_build),
+        cmocka_unit_test(interrupted_by_signals),
     };
     return cmocka_run_group_tests(tests, scratch_make, end);
 }
