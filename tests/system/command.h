@@ -8,6 +8,11 @@
 
 #include <cjson/cJSON.h>
 
+/// Options of a small run on a model that may write waves.
+#define WITH_WAVES \
+    "--gpus 4 --flit-bytes 8 --set small=1 --tokens-per-gpu 6 --hidden 32 --tile 2 --experts 8 " \
+    "--k 2 --system dysharp "
+
 /// What the last run_command printed.
 extern char *out_text, *err_text;
 

@@ -17,11 +17,6 @@
 #define SMALL_RUN SIZED(6, 32, 2)
 #define SIZED(tokens, hidden, tile) \
     "--gpus 2 --flit-bytes 8 --tokens-per-gpu " #tokens " --hidden " #hidden " --tile " #tile " "
-/// One on the model that may write waves.
-#define WITH_WAVES \
-    "--gpus 4 --flit-bytes 8 --set small=1 --tokens-per-gpu 6 --hidden 32 --tile 2 --experts 8 " \
-    "--k 2 " \
-    "--system dysharp "
 #define EXPERTS_8 "--experts 8 --k 2 "
 #define SYNTHETIC SMALL_RUN EXPERTS_8
 
@@ -65,65 +60,6 @@ static void prints_help(void **state)
     assert_int_equal(run_command("trce info"), MW_EXIT_INPUT);
     assert_string_equal(err_text,
                         "moeswitch: trce: unknown command, see moeswitch --help (trace?)\n");
-}
-
-/// A full disk is no success, whatever printed there.
-static void reports_output_that_is_lost(void **state)
-{
-    (void)state;
-    static const char *const commands[] = {"list", "--help", "--version", "run --help",
-                                           "run " SYNTHETIC "--system dysharp"};
-    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (run_command_to("/dev/full", "%s", commands[i]) != MW_EXIT_FAILED)
-            fail_msg("%s: %s", commands[i], err_text);
-        err_text[strlen(err_text) - 1] = 0;
-        assert_line(err_text, "moeswitch: standard output: cannot write");
-    }
-}
-
-/// Every file that is written, and every command that writes: /dev/full is no success.
-static void reports_files_that_are_lost(void **state)
-{
-    (void)state;
-    static const char *const commands[] = {
-        "run " SYNTHETIC "--system dysharp --quiet --json",
-        "run " SYNTHETIC "--system dysharp --quiet --csv",
-        "run " SYNTHETIC "--system dysharp --quiet --interval 100 --plot",
-        "bench unicast --gpus 2 --flit-bytes 8 --maxbytes 4096 --quiet --json",
-        "bench unicast --gpus 2 --flit-bytes 8 --maxbytes 4096 --quiet --csv"};
-    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (run_command("%s /dev/full", commands[i]) != MW_EXIT_FAILED)
-            fail_msg("%s: %s", commands[i], err_text);
-        assert_string_equal(out_text, "");
-        assert_string_equal(err_text,
-                            "moeswitch: /dev/full: cannot write: No space left on device\n");
-        if (run_command_to("/dev/full", "%s -", commands[i]) != MW_EXIT_FAILED)
-            fail_msg("%s: %s", commands[i], err_text);
-        assert_string_equal(err_text,
-                            "moeswitch: standard output: cannot write: No space left on device\n");
-    }
-}
-
-/// Their writer gives up where it cannot write: that, too, is reported, and no
-/// half of a file stays.
-static void reports_waveforms_that_are_lost(void **state)
-{
-    (void)state;
-    char line[1200], fst[512];
-    snprintf(fst, sizeof fst, "%s", scratch("files/lost.fst"));
-    snprintf(line, sizeof line,
-             "trap '' XFSZ; ulimit -f 16; build/moeswitch run " WITH_WAVES
-             "--quiet --trace-fst %s 2>%s",
-             fst, scratch("err"));
-    int status = system(line);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), MW_EXIT_FAILED);
-    char *text = read_file(scratch("err"));
-    assert_non_null(strstr(text, "lost.fst: cannot write the waveforms"));
-    free(text);
-    assert_int_equal(entries("files"), 0);
-    assert_int_equal(run_command("run " WITH_WAVES "--trace-fst /dev/full"), MW_EXIT_FAILED);
-    assert_non_null(strstr(err_text, "moeswitch: /dev/full: cannot write the waveforms"));
 }
 
 /// Data in place of tables, nothing at all, and tables that fit.
@@ -183,22 +119,43 @@ static char *without_model(char *text)
     return without(keys, without_wall(text));
 }
 
+/// The JSON of a run with these words, to be freed.
+static char *json_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static char *json_of(const char *format, ...)
+{
+    char words[500], json[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    snprintf(json, sizeof json, "%s", scratch("files/run.json"));
+    assert_int_equal(run_command("run %s --json %s", words, json), MW_EXIT_OK);
+    char *text = read_file(json);
+    assert_non_null(text);
+    assert_int_equal(remove(json), 0);
+    return text;
+}
+
+static void assert_same(char *const text[2])
+{
+    assert_string_equal(text[0], text[1]);
+    free(text[0]);
+    free(text[1]);
+}
+
 /// Batches of consecutive tokens, and all of them once more through the queue.
 static void feeds_batches(void **state)
 {
     (void)state;
-    const char *json = scratch("files/batches.json");
-    assert_int_equal(run_command("run " SYNTHETIC "--batches 5 --json %s", json), MW_EXIT_OK);
+    char *text = json_of(SYNTHETIC "--batches 5");
     assert_string_equal(err_text, "");
     assert_non_null(strstr(out_text, "layer 0, tokens from 48 on: "));
     assert_non_null(strstr(out_text, "\n5 batches of 12 tokens: "));
-    char *text = read_file(json);
     unsigned found = 0;
     for (const char *at = text; (at = strstr(at, "\"feeding\"")); at++)
         found++;
     assert_int_equal(found, MW_SYSTEMS);
     free(text);
-    remove(json);
 }
 
 /// What a run says of gradients of gate weights: that they were checked, and their flits, two of
@@ -220,19 +177,14 @@ static void runs_gradients(void **state)
          "\"gate_gradients\": false"},
     };
     for (unsigned i = 0; i < sizeof run / sizeof *run; i++) {
-        const char *json = scratch("files/gradients.json");
-        assert_int_equal(run_command("run --gpus 2 --flit-bytes 8 --tokens-per-gpu 16 --hidden 128 "
-                                     "--experts 8 --k 3 --pass backward --system dysharp --json %s"
-                                     "%s",
-                                     json, run[i].options),
-                         MW_EXIT_OK);
+        char *text = json_of("--gpus 2 --flit-bytes 8 --tokens-per-gpu 16 --hidden 128 "
+                             "--experts 8 --k 3 --pass backward --system dysharp%s",
+                             run[i].options);
         assert_string_equal(err_text, "");
         assert_non_null(strstr(out_text, run[i].said));
         assert_non_null(strstr(out_text, "(twice in backward layers)"));
-        char *text = read_file(json);
         assert_non_null(strstr(text, run[i].json));
         free(text);
-        remove(json);
     }
 }
 
@@ -242,13 +194,11 @@ static void runs_passes(void **state)
     (void)state;
     const char *const pass[] = {"backward", "step", "stack"};
     for (unsigned i = 0; i < 3; i++) {
-        const char *json = scratch(i ? "files/step.json" : "files/backward.json"),
-                   *html = scratch("files/pass.html"), *plot = scratch("files/pass.svg"),
+        const char *html = scratch("files/pass.html"), *plot = scratch("files/pass.svg"),
                    *timeline = scratch("files/pass.json");
-        assert_int_equal(run_command("run " SYNTHETIC "--pass %s --system dysharp --json %s "
-                                     "--html %s --plot %s --timeline %s",
-                                     pass[i], json, html, plot, timeline),
-                         MW_EXIT_OK);
+        char line[128], *text = json_of(SYNTHETIC "--pass %s --system dysharp --html %s --plot %s "
+                                                  "--timeline %s",
+                                        pass[i], html, plot, timeline);
         assert_string_equal(err_text, "");
         for (unsigned p = 0; p < MW_PASSES; p++) {
             char title[64], *made = read_file(plot);
@@ -263,7 +213,6 @@ static void runs_passes(void **state)
         remove(html);
         remove(plot);
         remove(timeline);
-        char *text = read_file(json), line[128];
         unsigned long cycles, forward, backward, again;
         const char *at = strstr(text, "\"pass_cycles\"");
         assert_non_null(at);
@@ -289,7 +238,6 @@ static void runs_passes(void **state)
                                                    "\"other_flits\": false"));
         assert_true(i < 2 || strstr(out_text, "\n2 layers once more through the device's queue"));
         free(text);
-        remove(json);
     }
 }
 
@@ -298,14 +246,8 @@ static void same_json_twice(void **state)
     (void)state;
     char *text[2];
     for (unsigned i = 0; i < 2; i++) {
-        const char *json = scratch(i ? "files/b.json" : "files/a.json");
-        assert_int_equal(run_command("run --gpus 4 --flit-bytes 8 --tokens-per-gpu 12 --hidden 64 "
-                                     "--layers 1,0,1,2,3 --link-latency 3 --json %s",
-                                     json),
-                         MW_EXIT_OK);
-        text[i] = read_file(json);
-        assert_non_null(text[i]);
-        assert_int_equal(remove(json), 0);
+        text[i] = json_of("--gpus 4 --flit-bytes 8 --tokens-per-gpu 12 --hidden 64 "
+                          "--layers 1,0,1,2,3 --link-latency 3");
         size_t whole = strlen(text[i]);
         without_wall(text[i]);
         assert_true(strlen(text[i]) < whole);
@@ -324,10 +266,8 @@ static void same_json_twice(void **state)
         for (unsigned k = 0; k < sizeof keys / sizeof *keys; k++)
             assert_non_null(strstr(text[i], keys[k]));
     }
-    assert_string_equal(text[0], text[1]);
+    assert_same(text);
     assert_int_equal(entries("files"), 0);
-    free(text[0]);
-    free(text[1]);
 }
 
 /// Systems side by side on devices of their own.
@@ -336,18 +276,11 @@ static void same_json_side_by_side(void **state)
     (void)state;
     char *text[2];
     for (unsigned i = 0; i < 2; i++) {
-        const char *json = scratch("files/jobs.json");
-        assert_int_equal(run_command("run " SYNTHETIC
-                                     "--layers 1,0 --interval 64 --jobs %u --json %s",
-                                     i ? 3 : 1, json),
-                         MW_EXIT_OK);
+        text[i] = json_of(SYNTHETIC "--layers 1,0 --interval 64 --jobs %u", i ? 3 : 1);
         assert_string_equal(err_text, "");
-        text[i] = without_wall(read_file(json));
-        assert_int_equal(remove(json), 0);
+        without_wall(text[i]);
     }
-    assert_string_equal(text[0], text[1]);
-    free(text[0]);
-    free(text[1]);
+    assert_same(text);
 }
 
 /// Ctrl-C, and the signals by which others end it, in the middle of minutes of simulation.
@@ -373,18 +306,10 @@ static void writes_waves(void **state)
     snprintf(fst, sizeof fst, "%s", scratch("files/run.fst"));
     char *text[2];
     for (unsigned i = 0; i < 2; i++) {
-        const char *json = scratch("files/waves.json");
-        assert_int_equal(run_command("run " WITH_WAVES "--json %s %s %s", json,
-                                     i ? "--trace-fst" : "", i ? fst : ""),
-                         MW_EXIT_OK);
-        text[i] = read_file(json);
-        assert_non_null(text[i]);
-        assert_int_equal(remove(json), 0);
+        text[i] = json_of(WITH_WAVES "%s%s", i ? "--trace-fst " : "", i ? fst : "");
         without_model(text[i]);
     }
-    assert_string_equal(text[0], text[1]);
-    free(text[0]);
-    free(text[1]);
+    assert_same(text);
     FILE *f = fopen(fst, "rb");
     assert_non_null(f);
     unsigned char head[9];
@@ -513,27 +438,25 @@ static void good_trace_passes(void **state)
                      MW_EXIT_OK);
 }
 
+/// Layer 1, token 1, second place.
+#define REFUSES_ELEMENT(m, id, weight, ...) \
+    do { \
+        make(m); \
+        (m)->ids[35] = id; \
+        (m)->weights[35] = weight; \
+        write_made(m); \
+        TRACE_REFUSES(m, "", __VA_ARGS__); \
+    } while (0)
+
 static void refuses_bad_elements(void **state)
 {
     (void)state;
     struct made m;
-    // element 35: layer 1, token 1, second place
-    make(&m);
-    m.ids[35] = EXPERTS;
-    write_made(&m);
-    TRACE_REFUSES(&m, "", "topk_ids.npy", "layer 1, token 1, column 1", "expert 8");
-    make(&m);
-    m.ids[35] = m.ids[34];
-    write_made(&m);
-    TRACE_REFUSES(&m, "", "topk_ids.npy", "layer 1, token 1", "twice");
-    make(&m);
-    m.ids[35] = MW_NO_EXPERT;
-    write_made(&m);
-    TRACE_REFUSES(&m, "", "topk_ids.npy", "layer 1, token 1, column 1", "-1");
-    make(&m);
-    m.weights[35] = (float)NAN;
-    write_made(&m);
-    TRACE_REFUSES(&m, "", "topk_weights.npy", "layer 1, token 1, column 1", "NaN");
+    REFUSES_ELEMENT(&m, EXPERTS, 1, "topk_ids.npy", "layer 1, token 1, column 1", "expert 8");
+    REFUSES_ELEMENT(&m, m.ids[34], 1, "topk_ids.npy", "layer 1, token 1", "twice");
+    REFUSES_ELEMENT(&m, MW_NO_EXPERT, 1, "topk_ids.npy", "layer 1, token 1, column 1", "-1");
+    REFUSES_ELEMENT(&m, m.ids[35], (float)NAN, "topk_weights.npy", "layer 1, token 1, column 1",
+                    "NaN");
 }
 
 static void refuses_bad_shapes(void **state)
@@ -649,9 +572,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_and_succeeds),
         cmocka_unit_test(prints_help),
-        cmocka_unit_test(reports_output_that_is_lost),
-        cmocka_unit_test(reports_files_that_are_lost),
-        cmocka_unit_test(reports_waveforms_that_are_lost),
         cmocka_unit_test(prints_what_is_requested),
         cmocka_unit_test(feeds_batches),
         cmocka_unit_test(runs_passes),

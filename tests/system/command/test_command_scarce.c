@@ -2,6 +2,7 @@
 //
 // The command where something is scarce: memory, file descriptors, /proc, the end of a file, room
 // for one, a reader. It ends with a status that help lists and at most one line, never by a signal.
+// No part of a file stays.
 #include "system/command.h"
 
 #include "program/commands.h"
@@ -13,11 +14,10 @@
 #include <unistd.h>
 
 #define SIZES "--gpus 2 --flit-bytes 8 "
+#define TINY_RUN "run " SIZES "--tokens-per-gpu 2 --hidden 16 --tile 2 --experts 4 --k 2 --system "
 /// What each command does quickly; %s is the scratch folder.
 static const char *const commands[] = {
-    "run " SIZES
-    "--tokens-per-gpu 2 --hidden 16 --tile 2 --experts 4 --k 2 --system dysharp,unicast "
-    "--json %s/x.json --html %s/x.html",
+    TINY_RUN "dysharp,unicast --json %s/x.json --html %s/x.html",
     "bench unicast " SIZES "--maxbytes 4096 --csv %s/x.csv",
     "gen %s/gen --layers 4 --tokens 100000",
     "trace info %s/trace",
@@ -34,7 +34,7 @@ static int set_up(void **state)
     static const uint16_t ids[4] = {0, 1, 2, 3};
     static const float weights[4] = {1, 1, 1, 1};
     static const char grid[] = "{\"gpus\": 2, \"flit-bytes\": 8, \"k\": [1, 2], \"experts\": 4}";
-    if (scratch_make(state))
+    if (scratch_make(state) || mkdir(scratch("files"), 0777))
         return 1;
     write_trace("trace", 1, 2, 2, 4, ids, weights);
     write_file(scratch("grid.json"), grid, sizeof grid - 1);
@@ -131,10 +131,7 @@ static void small_files(void **state)
 static void closed_descriptors(void **state)
 {
     (void)state;
-    static const char quiet[] =
-        "run " SIZES
-        "--tokens-per-gpu 2 --hidden 16 --tile 2 --experts 4 --k 2 --system dysharp --quiet "
-        "--json %s/x.json";
+    static const char quiet[] = TINY_RUN "dysharp --quiet --json %s/x.json";
     for (unsigned c = 0; c < COMMANDS; c++) {
         assert_int_equal(endure("exec <&-", commands[c]), MW_EXIT_OK);
         assert_int_equal(endure("exec <&- >&-", commands[c]), MW_EXIT_FAILED);
@@ -199,6 +196,64 @@ static void no_reader(void **state)
         free(text);
         free(status);
     }
+}
+
+/// A full disk is no success, whatever printed there.
+static void reports_output_that_is_lost(void **state)
+{
+    (void)state;
+    static const char *const writers[] = {"list", "--help", "--version", "run --help",
+                                          TINY_RUN "dysharp"};
+    for (unsigned i = 0; i < sizeof writers / sizeof *writers; i++) {
+        if (run_command_to("/dev/full", "%s", writers[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", writers[i], err_text);
+        err_text[strlen(err_text) - 1] = 0;
+        assert_line(err_text, "moeswitch: standard output: cannot write");
+    }
+}
+
+/// Every file that is written, and every command that writes: /dev/full is no success.
+static void reports_files_that_are_lost(void **state)
+{
+    (void)state;
+    static const char *const writers[] = {TINY_RUN "dysharp --quiet --json",
+                                          TINY_RUN "dysharp --quiet --csv",
+                                          TINY_RUN "dysharp --quiet --interval 100 --plot",
+                                          "bench unicast " SIZES "--maxbytes 4096 --quiet --json",
+                                          "bench unicast " SIZES "--maxbytes 4096 --quiet --csv"};
+    for (unsigned i = 0; i < sizeof writers / sizeof *writers; i++) {
+        if (run_command("%s /dev/full", writers[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", writers[i], err_text);
+        assert_string_equal(out_text, "");
+        assert_string_equal(err_text,
+                            "moeswitch: /dev/full: cannot write: No space left on device\n");
+        if (run_command_to("/dev/full", "%s -", writers[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", writers[i], err_text);
+        assert_string_equal(err_text,
+                            "moeswitch: standard output: cannot write: No space left on device\n");
+    }
+}
+
+/// Their writer gives up where it cannot write: that, too, is reported, and no
+/// half of a file stays.
+static void reports_waveforms_that_are_lost(void **state)
+{
+    (void)state;
+    char line[1200], fst[512];
+    snprintf(fst, sizeof fst, "%s", scratch("files/lost.fst"));
+    snprintf(line, sizeof line,
+             "trap '' XFSZ; ulimit -f 16; build/moeswitch run " WITH_WAVES
+             "--quiet --trace-fst %s 2>%s",
+             fst, scratch("err"));
+    int status = system(line);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), MW_EXIT_FAILED);
+    char *text = read_file(scratch("err"));
+    assert_non_null(strstr(text, "lost.fst: cannot write the waveforms"));
+    free(text);
+    assert_int_equal(entries("files"), 0);
+    assert_int_equal(run_command("run " WITH_WAVES "--trace-fst /dev/full"), MW_EXIT_FAILED);
+    assert_non_null(strstr(err_text, "moeswitch: /dev/full: cannot write the waveforms"));
 }
 
 // ---- files that end early -----------------------------------------------------------------------
@@ -288,11 +343,18 @@ static void cut_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cut_files),     cmocka_unit_test(cut_model),
-        cmocka_unit_test(little_memory), cmocka_unit_test(few_descriptors),
-        cmocka_unit_test(empty_proc),    cmocka_unit_test(no_reader),
-        cmocka_unit_test(small_files),   cmocka_unit_test(closed_descriptors),
+        cmocka_unit_test(cut_files),
+        cmocka_unit_test(cut_model),
+        cmocka_unit_test(little_memory),
+        cmocka_unit_test(few_descriptors),
+        cmocka_unit_test(empty_proc),
+        cmocka_unit_test(no_reader),
+        cmocka_unit_test(small_files),
+        cmocka_unit_test(closed_descriptors),
         cmocka_unit_test(long_line),
+        cmocka_unit_test(reports_output_that_is_lost),
+        cmocka_unit_test(reports_files_that_are_lost),
+        cmocka_unit_test(reports_waveforms_that_are_lost),
     };
     return cmocka_run_group_tests_name("command_scarce", tests, set_up, scratch_remove);
 }
