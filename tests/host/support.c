@@ -133,6 +133,14 @@ bool is_near(double a, double b, double share)
     return fabs(a - b) <= share * fabs(b);
 }
 
+unsigned count_of(const char *part, const char *text)
+{
+    unsigned n = 0;
+    for (; (text = strstr(text, part)); text++)
+        n++;
+    return n;
+}
+
 void assert_line_has(const char *text, const char *const *parts)
 {
     for (; *parts; parts++)

@@ -43,6 +43,9 @@ unsigned test_cases(unsigned few, unsigned many);
 /// Whether a is within this share of b.
 bool is_near(double a, double b, double share);
 
+/// How often `part` is in a text.
+unsigned count_of(const char *part, const char *text);
+
 /// The text must contain every one of the strings that follow, and be one line.
 #define assert_line(text, ...) assert_line_has(text, (const char *const[]){__VA_ARGS__, NULL})
 void assert_line_has(const char *text, const char *const *parts);

@@ -338,10 +338,7 @@ static void lists_runs(void **state)
     assert_int_equal(run_words(mw_calibrate_command, "calibrate",
                                (const char *const[]){folder, "--list", "--out", folder, NULL}),
                      MW_EXIT_OK);
-    unsigned lines = 0;
-    for (const char *c = out_text; (c = strchr(c, '\n')); c++)
-        lines++;
-    assert_int_equal(lines, 4);
+    assert_int_equal(count_of("\n", out_text), 4);
     // a grid that has a table has been run
     snprintf(path, sizeof path, "%s/fit-a.csv", folder);
     write_file(path, "x\n", 2);

@@ -437,10 +437,7 @@ static void tables_what_came_out(void **state)
     assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
     assert_string_equal(err_text, "");
     assert_non_null(strstr(out_text, "results.csv: 3 of 4 runs, 0 of them new\n"));
-    unsigned lines = 0;
-    for (char *c = csv(); (c = strchr(c, '\n')); c++)
-        lines++;
-    assert_int_equal(lines, 1 + 3);
+    assert_int_equal(count_of("\n", csv()), 1 + 3);
     assert_non_null(strstr(csv(), "\nunicast,3 7,4,"));
     assert_non_null(strstr(csv(), ",\"a \"\"b\"\", c\","));
     assert_string_equal(cell(3, "cycles"), "1500");

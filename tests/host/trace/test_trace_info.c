@@ -91,10 +91,7 @@ static void prints_text_and_json(void **state)
     assert_int_equal(RUN("info", write_sample(), "--csv", "-"), MW_EXIT_OK);
     assert_int_equal(strncmp(out_text, "tool,trace,model,experts,k,hidden,layers,", 41), 0);
     assert_non_null(strstr(out_text, ",layer,tokens_per_expert_min,"));
-    unsigned lines = 0;
-    for (const char *c = out_text; *c; c++)
-        lines += *c == '\n';
-    assert_int_equal(lines, 3);
+    assert_int_equal(count_of("\n", out_text), 3);
     assert_int_equal(RUN("info", write_sample(), "--quiet"), MW_EXIT_OK);
     assert_string_equal(out_text, "");
     assert_int_equal(RUN("--help"), MW_EXIT_OK);

@@ -151,10 +151,7 @@ static void feeds_batches(void **state)
     assert_string_equal(err_text, "");
     assert_non_null(strstr(out_text, "layer 0, tokens from 48 on: "));
     assert_non_null(strstr(out_text, "\n5 batches of 12 tokens: "));
-    unsigned found = 0;
-    for (const char *at = text; (at = strstr(at, "\"feeding\"")); at++)
-        found++;
-    assert_int_equal(found, MW_SYSTEMS);
+    assert_int_equal(count_of("\"feeding\"", text), MW_SYSTEMS);
     free(text);
 }
 

@@ -1,48 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch sweep` with the device behind it: tables of real runs, sweeps that are killed and go
-// on, GNU parallel on two hosts, pictures.
-#include "system/command.h"
+// `moeswitch sweep` with the device behind it: sweeps that are killed and go on, runs that fail,
+// GNU parallel on two hosts.
+#include "system/command/sweep.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-/// Runs of a moment: 2 x 2 x 3 points.
-static const char GRID[] =
-    "{\"system\": [\"unicast\", \"moeswitch\"], \"gpus\": [2, 4], \"k\": [1, 2, 3], "
-    "\"experts\": 8, \"flit-bytes\": 8, \"hidden\": 64, \"tokens-per-gpu\": 48, "
-    "\"tile\": 2, \"sigma\": 1}";
-enum { POINTS = 12 };
-
-static char grid[200], reference[200];
-
-/// The same table, undisturbed; made once.
-static const char *reference_csv(void)
-{
-    static char path[300];
-    if (!*reference) {
-        snprintf(reference, sizeof reference, "%s", scratch("reference"));
-        if (run_command("sweep %s --out %s --jobs 1", grid, reference))
-            fail_msg("%s", err_text);
-    }
-    snprintf(path, sizeof path, "%s/results.csv", reference);
-    return path;
-}
-
-static int set_up(void **state)
-{
-    int failed = scratch_make(state);
-    snprintf(grid, sizeof grid, "%s", scratch("grid.json"));
-    write_file(grid, GRID, sizeof GRID - 1);
-    return failed;
-}
 
 static void assert_same_table(const char *folder)
 {
@@ -102,6 +71,18 @@ static void assert_kept(const char *folder, const struct result *before, unsigne
         assert_int_equal(now[j].inode, before[i].inode);
         assert_memory_equal(&now[j].written, &before[i].written, sizeof now[j].written);
     }
+}
+
+/// The same command makes what is missing, no result of before twice, and the table of a sweep that
+/// nobody has disturbed.
+static void assert_goes_on(const char *folder, const struct result *before, unsigned count)
+{
+    char said[100];
+    snprintf(said, sizeof said, "results.csv: 12 of 12 runs, %u of them new\n", POINTS - count);
+    assert_int_equal(run_command("sweep %s --out \"%s\"", grid, folder), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, said));
+    assert_kept(folder, before, count);
+    assert_same_table(folder);
 }
 
 static void wait_a_moment(void)
@@ -198,18 +179,9 @@ static void goes_on_where_it_was_killed(void **state)
         snprintf(path, sizeof path, "%s/results.csv", folder);
         assert_int_not_equal(access(path, F_OK), 0);
     }
-    char said[100];
-    snprintf(said, sizeof said, "results.csv: 12 of 12 runs, %u of them new\n", POINTS - last);
-    assert_int_equal(run_command("sweep %s --out %s", grid, folder), MW_EXIT_OK);
-    assert_non_null(strstr(out_text, said));
-    assert_kept(folder, before, last);
-    assert_same_table(folder);
+    assert_goes_on(folder, before, last);
     // once more: nothing is left to run
-    last = results_of(folder, before);
-    assert_int_equal(run_command("sweep %s --out %s", grid, folder), MW_EXIT_OK);
-    assert_non_null(strstr(out_text, "12 of 12 runs, 0 of them new"));
-    assert_kept(folder, before, last);
-    assert_same_table(folder);
+    assert_goes_on(folder, before, results_of(folder, before));
 }
 
 /// By SIGINT, or by SIGTERM as cluster managers and `timeout` send it.
@@ -231,9 +203,7 @@ static void ends_in_order(int number)
     free(text);
     unsigned count = results_of(folder, before);
     assert_true(count >= 2 && count < POINTS);
-    assert_int_equal(run_command("sweep %s --out %s", grid, folder), MW_EXIT_OK);
-    assert_kept(folder, before, count);
-    assert_same_table(folder);
+    assert_goes_on(folder, before, count);
 }
 
 static void ends_in_order_when_interrupted(void **state)
@@ -257,107 +227,7 @@ static void one_sweep_at_a_time(void **state)
     close(lock);
 }
 
-// ---- what is in the table -----------------------------------------------------------------------
-
-/// Every number of a row is the one that a run by hand has.
-static void rows_are_runs(void **state)
-{
-    (void)state;
-    char *text = read_file(reference_csv()), expected[300];
-    assert_non_null(text);
-    assert_int_equal(run_command("run --system moeswitch --gpus 4 --k 3 --experts 8 --flit-bytes 8 "
-                                 "--hidden 64 --tokens-per-gpu 48 --tile 2 --sigma 1 --json %s",
-                                 scratch("by-hand.json")),
-                     MW_EXIT_OK);
-    cJSON *root = read_json(scratch("by-hand.json"));
-    const cJSON *s = cJSON_GetArrayItem(member(root, "systems"), 0), *up = member(s, "up");
-    const cJSON *allocator = member(s, "allocator");
-    char *line = strrchr(text, '\n');
-    *line = 0;
-    line = strrchr(text, '\n') + 1; // the last point
-    snprintf(expected, sizeof expected, "moeswitch,0,4,48,,64,8,3,1,0.2,0,0,2,0,");
-    assert_memory_equal(line, expected, strlen(expected));
-    assert_non_null(strstr(line, ",\"synthetic(experts=8,k=3,sigma=1,locality=0.2)\","));
-    snprintf(expected, sizeof expected, ",near,1,%.0f,", number(s, "cycles"));
-    assert_non_null(strstr(line, expected));
-    snprintf(expected, sizeof expected, ",%.0f,%.0f,", number(s, "strict_bound_cycles"),
-             number(s, "own_bound_cycles"));
-    assert_non_null(strstr(line, expected));
-    snprintf(expected, sizeof expected, ",%.0f,", number(up, "payload_bytes_max"));
-    assert_non_null(strstr(line, expected));
-    const double hits = number(allocator, "hits"), misses = number(allocator, "misses");
-    assert_true(hits > 0 && misses > 0);
-    snprintf(expected, sizeof expected, ",%.0f,%.0f,", hits, misses);
-    assert_non_null(strstr(line, expected));
-    cJSON_Delete(root);
-    free(text);
-}
-
-/// Cell `name` of row `row` of a table, and each of its row's cells in order.
-static const char *cell_of(const char *path, unsigned row, const char *name)
-{
-    static char cell[200];
-    char *text = read_file(path), *head = text, *line = text;
-    assert_non_null(text);
-    for (unsigned i = 0; i <= row; i++)
-        line = strchr(line, '\n') + 1;
-    while (strncmp(head, name, strlen(name)) != 0 || !strchr(",\n", head[strlen(name)])) {
-        bool quoted = false;
-        head += strcspn(head, ",") + 1;
-        for (; *line != ',' || quoted; line++)
-            quoted ^= *line == '"';
-        line++;
-    }
-    snprintf(cell, sizeof cell, "%.*s", (int)strcspn(line, ",\n"), line);
-    free(text);
-    return cell;
-}
-
-/// Of tensor-parallel workloads a row has all that the report says of them.
-static void workloads_have_their_columns(void **state)
-{
-    (void)state;
-    static const char text[] =
-        "{\"workload\": [\"gemm-rs\", \"sublayer\"], \"system\": [\"nvls\", \"chain\"], "
-        "\"gpus\": 2, \"flit-bytes\": 8, \"rows\": [8, 24], \"hidden\": 64, \"tile\": 2, "
-        "\"gemm-rs-cycles\": 7, \"jitter\": 20, \"start-spread\": 50, \"seed\": 3}";
-    char csv[300], cycles[40], speedup[40];
-    write_file(scratch("workloads.json"), text, sizeof text - 1);
-    assert_int_equal(
-        run_command("sweep %s --out %s", scratch("workloads.json"), scratch("workloads")),
-        MW_EXIT_OK);
-    snprintf(csv, sizeof csv, "%s/results.csv", scratch("workloads"));
-    assert_int_equal(run_command("run --workload sublayer --gpus 2 --flit-bytes 8 --rows 24 "
-                                 "--hidden 64 --tile 2 --gemm-rs-cycles 7 --jitter 20 "
-                                 "--start-spread 50 --seed 3 --system nvls,chain --json %s",
-                                 scratch("by-hand.json")),
-                     MW_EXIT_OK);
-    cJSON *root = read_json(scratch("by-hand.json"));
-    const cJSON *s = cJSON_GetArrayItem(member(root, "systems"), 1), *p = member(root, "params");
-    enum { LAST = 7 }; // sublayer, chain, 24 rows
-    snprintf(cycles, sizeof cycles, "%.0f", number(s, "cycles"));
-    assert_string_equal(cell_of(csv, LAST, "workload"), "sublayer");
-    assert_string_equal(cell_of(csv, LAST, "system"), "chain");
-    assert_string_equal(cell_of(csv, LAST, "cycles"), cycles);
-    snprintf(speedup, sizeof speedup, "%.3f", atof(cell_of(csv, LAST, "speedup")));
-    snprintf(cycles, sizeof cycles, "%.3f", number(s, "speedup"));
-    assert_string_equal(speedup, cycles);
-    static const struct {
-        const char *column, *value;
-    } same[] = {{"rows", "24"},   {"shape", ""},          {"gemm_rs_cycles", "7"},
-                {"jitter", "20"}, {"start_spread", "50"}, {"ranges", "11"},
-                {"wrong", "0"},   {"flit_errors", "0"}};
-    for (unsigned i = 0; i < sizeof same / sizeof *same; i++)
-        assert_string_equal(cell_of(csv, LAST, same[i].column), same[i].value);
-    assert_int_equal(atoi(cell_of(csv, LAST, "ln_cycles")), (int)number(p, "ln_cycles"));
-    assert_int_equal(atoi(cell_of(csv, LAST, "limit_cycles")),
-                     (int)number(member(s, "limit"), "cycles"));
-    assert_string_equal(cell_of(csv, LAST, "limit_at"),
-                        cJSON_GetStringValue(member(member(s, "limit"), "at")));
-    assert_string_equal(cell_of(csv, 0, "workload"), "gemm-rs");
-    assert_string_equal(cell_of(csv, 0, "ln_cycles"), "");
-    cJSON_Delete(root);
-}
+// ---- runs and results ---------------------------------------------------------------------------
 
 /// The grid of docs/user/sweep.md.
 static void the_example_is_a_grid(void **state)
@@ -365,10 +235,7 @@ static void the_example_is_a_grid(void **state)
     (void)state;
     assert_int_equal(run_command("sweep bench/n_and_k.json --out %s --list", scratch("example")),
                      MW_EXIT_OK);
-    unsigned lines = 0;
-    for (char *c = out_text; (c = strchr(c, '\n')); c++)
-        lines++;
-    assert_int_equal(lines, MW_SYSTEMS * 2 * 3);
+    assert_int_equal(count_of("\n", out_text), MW_SYSTEMS * 2 * 3);
 }
 
 /// Runs that cannot be end with a line each; the others have their rows.
@@ -386,9 +253,7 @@ static void goes_on_behind_runs_that_fail(void **state)
     snprintf(small, sizeof small, "%.*s, \"small\": 1}}", (int)(sizeof text - 3), text);
     write_file(path, small, strlen(small));
     assert_int_equal(run_command("sweep %s", path), MW_EXIT_INPUT);
-    unsigned reported = 0;
-    for (char *c = err_text; (c = strstr(c, "moeswitch: run ")); c++)
-        reported++;
+    const unsigned reported = count_of("moeswitch: run ", err_text);
     assert_true(reported >= 1 && reported < 4);
     assert_non_null(strstr(err_text, "(hidden 16376, tokens-per-gpu 512): "));
     assert_non_null(strstr(err_text, "the device cannot hold this run"));
@@ -449,10 +314,7 @@ static void reports_what_it_cannot_write(void **state)
     assert_non_null(strstr(err_text, ".json: cannot write: File too large\n"));
     assert_non_null(
         strstr(err_text, "moeswitch: the sweep ends here; the same command continues it\n"));
-    unsigned lines = 0;
-    for (char *c = err_text; (c = strchr(c, '\n')); c++)
-        lines++;
-    assert_int_equal(lines, 2);
+    assert_int_equal(count_of("\n", err_text), 2);
     assert_int_equal(results_of(folder, list), 0);
     // all runs have a report, and the table does not fit
     snprintf(words, sizeof words, "sweep %s --out %s", grid, folder);
@@ -517,9 +379,7 @@ static void lines_run_by_themselves(void **state)
     assert_int_equal(results_of(folder, list), 1);
     snprintf(line, sizeof line, "test $(wc -l <%s) = 12", scratch("lines"));
     assert_int_equal(system(line), 0);
-    assert_int_equal(run_command("sweep %s --out \"%s\"", grid, folder), MW_EXIT_OK);
-    assert_non_null(strstr(out_text, "12 of 12 runs, 11 of them new"));
-    assert_same_table(folder);
+    assert_goes_on(folder, list, 1);
 }
 
 /// A stand-in for ssh: it writes down which host it was asked for, and runs the command here, in
@@ -559,161 +419,7 @@ static void gnu_parallel_runs_it_on_two_hosts(void **state)
     assert_non_null(strstr(hosts, "second\n"));
     free(hosts);
     assert_int_equal(results_of(folder, before), POINTS);
-    assert_int_equal(run_command("sweep %s --out %s", grid, folder), MW_EXIT_OK);
-    assert_non_null(strstr(out_text, "12 of 12 runs, 0 of them new"));
-    assert_kept(folder, before, POINTS);
-    assert_same_table(folder);
-}
-
-// ---- pictures -----------------------------------------------------------------------------------
-
-/// Column `name` of every row of a table, as numbers.
-static void read_column(const char *path, const char *name, double *value)
-{
-    char *text = read_file(path), *save, *at = strtok_r(text, "\n", &save);
-    unsigned column = 0;
-    assert_non_null(text);
-    for (char *c = at; strncmp(c, name, strlen(name)) != 0 || !strchr(",", c[strlen(name)]);
-         column++)
-        c = strchr(c, ',') + 1;
-    while ((at = strtok_r(NULL, "\n", &save))) {
-        bool quoted = false;
-        for (unsigned n = column; n; at++) {
-            quoted ^= *at == '"';
-            n -= *at == ',' && !quoted;
-        }
-        *value++ = *at == ',' ? NAN : atof(at);
-    }
-    free(text);
-}
-
-/// The points of a picture, in the order in which they were drawn.
-static unsigned read_points(const char *path, double (*point)[2], unsigned most)
-{
-    unsigned n = 0;
-    char *text = read_file(path);
-    assert_non_null(text);
-    for (char *c = text; (c = strstr(c, "<use xlink:href='#gpPt6' transform='translate(")); c++) {
-        assert_true(n < most);
-        assert_int_equal(sscanf(strchr(c, '('), "(%lf,%lf)", &point[n][0], &point[n][1]), 2);
-        n++;
-    }
-    free(text);
-    return n;
-}
-
-/// Heights are linear in the values, and places in those of the axis.
-static void assert_linear(const double *value, const double (*point)[2], unsigned xy,
-                          unsigned count)
-{
-    unsigned low = 0, high = 0;
-    for (unsigned i = 0; i < count; i++) {
-        low = value[i] < value[low] ? i : low;
-        high = value[i] > value[high] ? i : high;
-    }
-    const double slope = (point[high][xy] - point[low][xy]) /
-                         (value[high] > value[low] ? value[high] - value[low] : 1);
-    assert_true(value[high] > value[low] ? (xy ? slope < 0 : slope > 0) : slope == 0);
-    for (unsigned i = 0; i < count; i++)
-        if (fabs(point[low][xy] + slope * (value[i] - value[low]) - point[i][xy]) > 0.5)
-            fail_msg("point %u: %g is at %g", i, value[i], point[i][xy]);
-}
-
-static void pictures_hold_the_table(void **state)
-{
-    (void)state;
-    static const char *const columns[] = {"speedup",      "up_payload_bytes", "down_payload_bytes",
-                                          "strict_share", "own_share",        "hit_rate"};
-    static const char *const axes[] = {"k", "gpus"};
-    char svg[300];
-    double place[POINTS], value[POINTS], point[6 * POINTS][2];
-    reference_csv();
-    if (run_command("sweep %s --out %s --plot", grid, reference))
-        fail_msg("%s", err_text);
-    for (unsigned a = 0; a < 2; a++) {
-        snprintf(svg, sizeof svg, "%s/by-%s.svg", reference, axes[a]);
-        // unicast has no allocator
-        assert_int_equal(read_points(svg, point, 6 * POINTS), 5 * POINTS + POINTS / 2);
-        read_column(reference_csv(), axes[a], place);
-        for (unsigned c = 0; c < 6; c++) {
-            const unsigned first = c == 5 ? POINTS / 2 : 0; // the rows are by system
-            read_column(reference_csv(), columns[c], value);
-            for (unsigned i = 0; i < first; i++)
-                assert_true(isnan(value[i]));
-            assert_linear(value + first, &point[c * POINTS], 1, POINTS - first);
-            assert_linear(place + first, &point[c * POINTS], 0, POINTS - first);
-        }
-        char *text = read_file(svg);
-        assert_non_null(strstr(text, "unicast"));
-        assert_non_null(strstr(text, "moeswitch"));
-        assert_non_null(strstr(text, "</svg>"));
-        // lines of runs that differ in this option alone, in each picture of a column
-        const char *const other[] = {"<title>moeswitch, gpus 4</title>",
-                                     "<title>moeswitch, k 3</title>"};
-        unsigned lines = 0;
-        for (char *at = text; (at = strstr(at, other[a])); at++)
-            lines++;
-        assert_int_equal(lines, 6);
-        free(text);
-    }
-    snprintf(svg, sizeof svg, "%s/by-experts.svg", reference);
-    assert_int_not_equal(access(svg, F_OK), 0);
-}
-
-/// One column alone, whether reports or the grid have it.
-static void one_column_is_drawn(void **state)
-{
-    (void)state;
-    static const char text[] =
-        "{\"workload\": \"ag-gemm\", \"system\": \"cais-ordered\", \"gpus\": 4, \"flit-bytes\": 8, "
-        "\"rows\": 48, \"hidden\": 64, \"tile\": 2, \"start-spread\": [0, 700, 4000], "
-        "\"no-sync\": [false, true]}";
-    enum { RUNS = 6 };
-    char csv[300], svg[300], name[200];
-    double place[RUNS], value[RUNS], point[RUNS][2];
-    write_file(scratch("loads.json"), text, sizeof text - 1);
-    snprintf(name, sizeof name, "%s", scratch("loads"));
-    for (unsigned i = 0; i < 2; i++) {
-        static const char *const columns[] = {"load_entries", "cycles"};
-        if (run_command("sweep %s --out %s --plot-column %s", scratch("loads.json"), name,
-                        columns[i]))
-            fail_msg("%s", err_text);
-        snprintf(csv, sizeof csv, "%s/results.csv", name);
-        snprintf(svg, sizeof svg, "%s/by-start_spread.svg", name);
-        assert_int_equal(read_points(svg, point, RUNS), RUNS);
-        read_column(csv, "start_spread", place);
-        read_column(csv, columns[i], value);
-        assert_true(value[RUNS - 1] > value[0]); // late starts without SYNC
-        assert_linear(value, point, 1, RUNS);
-        assert_linear(place, point, 0, RUNS);
-        char *picture = read_file(svg);
-        assert_non_null(strstr(picture, "<title>cais-ordered, no-sync true</title>"));
-        assert_non_null(strstr(picture, columns[i]));
-        free(picture);
-    }
-    assert_true(atof(cell_of(csv, 0, "load_merge_rate")) == 1);
-    assert_true(atof(cell_of(csv, RUNS - 1, "load_merge_rate")) < 1);
-    assert_int_equal(
-        run_command("sweep %s --out %s --plot-column load_entry", scratch("loads.json"), name), 2);
-    assert_non_null(strstr(err_text, "--plot-column load_entry: the table has no such column"));
-    assert_int_equal(run_command("sweep %s --list --plot-column cycles", scratch("loads.json")), 2);
-    assert_non_null(strstr(err_text, "--list and --plot-column: the first writes no table"));
-}
-
-/// Before any run, if there is no gnuplot.
-static void checks_gnuplot_first(void **state)
-{
-    (void)state;
-    char line[600];
-    snprintf(line, sizeof line, "PATH=/nowhere build/moeswitch sweep %s --out %s --plot 2>%s", grid,
-             scratch("unplotted"), scratch("err"));
-    int status = system(line);
-    assert_int_equal(WEXITSTATUS(status), MW_EXIT_INPUT);
-    char *text = read_file(scratch("err"));
-    text[strlen(text) - 1] = 0;
-    assert_line(text, "moeswitch: --plot: gnuplot does not run (gnuplot: No such file");
-    free(text);
-    assert_int_not_equal(access(scratch("unplotted"), F_OK), 0);
+    assert_goes_on(folder, before, POINTS);
 }
 
 /// A model that is missing is built before the runs, once, and that is reported: here by
@@ -746,18 +452,9 @@ static void builds_models_first(void **state)
     free(text);
 }
 
-static int finish(void **state)
-{
-    free(out_text);
-    free(err_text);
-    return scratch_remove(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_runs),
-        cmocka_unit_test(workloads_have_their_columns),
         cmocka_unit_test(runs_end_with_their_sweep),
         cmocka_unit_test(goes_on_where_it_was_killed),
         cmocka_unit_test(ends_in_order_when_interrupted),
@@ -769,9 +466,6 @@ int main(void)
         cmocka_unit_test(runs_what_gen_wrote),
         cmocka_unit_test(lines_run_by_themselves),
         cmocka_unit_test(gnu_parallel_runs_it_on_two_hosts),
-        cmocka_unit_test(pictures_hold_the_table),
-        cmocka_unit_test(one_column_is_drawn),
-        cmocka_unit_test(checks_gnuplot_first),
         cmocka_unit_test(builds_models_first),
     };
     return cmocka_run_group_tests_name("sweep", tests, set_up, finish);
