@@ -133,6 +133,37 @@ bool is_near(double a, double b, double share)
     return fabs(a - b) <= share * fabs(b);
 }
 
+char *read_file(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    size_t size = 0;
+    if (!f)
+        return NULL;
+    if (getdelim(&text, &size, EOF, f) < 0) {
+        free(text);
+        text = strdup("");
+    }
+    fclose(f);
+    return text;
+}
+
+const char *cell_in(const char *table, unsigned row, const char *name)
+{
+    static char cell[200];
+    const char *head = table, *at = table;
+    for (unsigned i = 0; i <= row; i++)
+        at = strchr(at, '\n') + 1;
+    while (strncmp(head, name, strlen(name)) != 0 || !strchr(",\n", head[strlen(name)])) {
+        head += strcspn(head, ",") + 1;
+        for (bool quoted = false; *at != ',' || quoted; at++)
+            quoted ^= *at == '"';
+        at++;
+    }
+    snprintf(cell, sizeof cell, "%.*s", (int)strcspn(at, ",\n"), at);
+    return cell;
+}
+
 unsigned count_of(const char *part, const char *text)
 {
     unsigned n = 0;

@@ -43,6 +43,10 @@ unsigned test_cases(unsigned few, unsigned many);
 /// Whether a is within this share of b.
 bool is_near(double a, double b, double share);
 
+/// A whole file, or NULL; free() it.
+char *read_file(const char *path);
+/// Cell `name` of a row of a table in CSV, counted from 0 below the head; valid until the next.
+const char *cell_in(const char *table, unsigned row, const char *name);
 /// How often `part` is in a text.
 unsigned count_of(const char *part, const char *text);
 

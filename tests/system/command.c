@@ -13,21 +13,6 @@
 
 char *out_text, *err_text;
 
-char *read_file(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    char *text = NULL;
-    size_t size = 0;
-    if (!f)
-        return NULL;
-    if (getdelim(&text, &size, EOF, f) < 0) {
-        free(text);
-        text = strdup("");
-    }
-    fclose(f);
-    return text;
-}
-
 cJSON *read_json(const char *path)
 {
     char *text = read_file(path);

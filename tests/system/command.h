@@ -16,9 +16,7 @@
 /// What the last run_command printed.
 extern char *out_text, *err_text;
 
-/// A whole file, or NULL; free() it.
-char *read_file(const char *path);
-/// The same as JSON, which must be there; cJSON_Delete it.
+/// A file as JSON, which must be there; cJSON_Delete it.
 cJSON *read_json(const char *path);
 /// What an object has under a key, which must be there, and a number there.
 const cJSON *member(const cJSON *object, const char *key);

@@ -174,17 +174,6 @@ static int reset(void **state)
     return 0;
 }
 
-/// A whole file; free() it.
-static char *read_text(const char *path)
-{
-    char *text = calloc(1, 1 << 20);
-    FILE *f = fopen(path, "rb");
-    assert_true(text && f);
-    assert_in_range(fread(text, 1, (1 << 20) - 1, f), 1, (1 << 20) - 2);
-    fclose(f);
-    return text;
-}
-
 /// Number of entries of the scratch folder: nothing may be left behind under another name either.
 static unsigned scratch_entries(void)
 {

@@ -14,10 +14,7 @@
 static struct mw_grid grid;
 static char folder[200];
 
-static const char *write_grid(const char *text)
-{
-    return scratch_text("grid.json", text);
-}
+#define write_grid(text) scratch_text("grid.json", text)
 
 static void read_grid(const char *text)
 {
@@ -27,26 +24,25 @@ static void read_grid(const char *text)
         fail_msg("%s", err.text);
 }
 
-static int close_grid(void **state)
+/// Valid until the next call.
+static const char *join(char *const *part, unsigned count, const char *between)
 {
-    (void)state;
-    mw_grid_free(&grid);
-    return 0;
+    static char text[1000];
+    *text = 0;
+    for (unsigned i = 0; i < count; i++) {
+        strcat(text, i ? between : "");
+        strcat(text, part[i]);
+    }
+    return text;
 }
 
 /// The words of a point, apart by spaces.
 static const char *words_of(size_t point)
 {
-    static char text[1000];
     struct mw_point p;
     unsigned n = mw_grid_point(&grid, point, &p);
-    *text = 0;
-    for (unsigned i = 0; i < n; i++) {
-        strcat(text, i ? " " : "");
-        strcat(text, p.word[i]);
-    }
     assert_null(p.word[n]);
-    return text;
+    return join(p.word, n, " ");
 }
 
 // ---- points -------------------------------------------------------------------------------------
@@ -111,10 +107,8 @@ static void takes_the_largest_grid(void **state)
         strcat(text, "}}");
         mw_grid_free(&grid);
         assert_int_equal(mw_grid_read(&grid, write_grid(text), &err), more ? MW_EXIT_INPUT : 0);
-        if (more) {
-            assert_non_null(strstr(err.text, "more than 48 options"));
+        if (more)
             break;
-        }
         assert_int_equal(grid.axes, MW_MAX_AXES);
         struct mw_point p; // every option is two words
         assert_int_equal(mw_grid_point(&grid, MW_SYSTEMS - 1, &p), 1 + 2 * MW_MAX_AXES);
@@ -123,20 +117,15 @@ static void takes_the_largest_grid(void **state)
         assert_string_equal(p.word[2 * MW_MAX_AXES], mw_systems[MW_SYSTEMS - 1].name);
         assert_null(p.word[2 * MW_MAX_AXES + 1]);
     }
+    assert_non_null(strstr(err.text, "more than 48 options"));
 }
 
 /// Values of the axis "system", apart by commas.
 static const char *systems_of(const char *text)
 {
-    static char names[300];
     read_grid(text);
     const struct mw_axis *a = &grid.axis[mw_grid_axis(&grid, "system")];
-    *names = 0;
-    for (unsigned i = 0; i < a->count; i++) {
-        strcat(names, i ? "," : "");
-        strcat(names, a->value[i]);
-    }
-    return names;
+    return join(a->value, a->count, ",");
 }
 
 /// Of tensor-parallel workloads all systems are those that run every workload of the grid.
@@ -193,13 +182,11 @@ static void keeps_large_numbers(void **state)
     read_grid("{\"system\": \"dysharp,unicast\", \"seed\": [18446744073709551615, "
               "\"18446744073709551614\", 9007199254740993],"
               " \"set\": {\"window\": \"18446744073709551613\"}}");
+#define WINDOW "--set window=18446744073709551613"
     assert_int_equal(grid.points, 6);
-    assert_string_equal(words_of(0), "run --system dysharp --seed 18446744073709551615 --set "
-                                     "window=18446744073709551613");
-    assert_string_equal(words_of(1), "run --system dysharp --seed 18446744073709551614 --set "
-                                     "window=18446744073709551613");
-    assert_string_equal(words_of(5), "run --system unicast --seed 9007199254740993 --set "
-                                     "window=18446744073709551613");
+    assert_string_equal(words_of(0), "run --system dysharp --seed 18446744073709551615 " WINDOW);
+    assert_string_equal(words_of(1), "run --system dysharp --seed 18446744073709551614 " WINDOW);
+    assert_string_equal(words_of(5), "run --system unicast --seed 9007199254740993 " WINDOW);
 }
 
 /// A result keeps its name when other points come and go, and never has that of another run.
@@ -227,21 +214,20 @@ static void names_points_by_what_they_are(void **state)
 
 // ---- grids that cannot be -----------------------------------------------------------------------
 
-#define SWEEP(...) run_words(mw_sweep_command, "sweep", (const char *const[]){__VA_ARGS__, NULL})
+#define WORDS(...) \
+    (const char *const[]) \
+    { \
+        __VA_ARGS__, NULL \
+    }
+#define REFUSE(part, ...) refuse_words(mw_sweep_command, "sweep", WORDS(__VA_ARGS__), part)
+#define SWEEP(...) run_words(mw_sweep_command, "sweep", WORDS(__VA_ARGS__))
 
 /// One line, status 2, and nothing is written.
 static void refuses(const char *text, const char *part)
 {
-    const char *out = scratch("never");
-    char path[300];
-    snprintf(path, sizeof path, "%s: ", write_grid(text));
-    if (SWEEP(scratch("grid.json"), "--out", out, "--list") != MW_EXIT_INPUT)
-        fail_msg("%s: taken", text);
-    assert_string_equal(out_text, "");
-    size_t n = strlen(err_text);
-    assert_true(n > 0 && err_text[n - 1] == '\n');
-    err_text[n - 1] = 0;
-    assert_line(err_text, "moeswitch: ", path, part);
+    const char *path = write_grid(text), *out = scratch("never");
+    REFUSE(part, path, "--out", out, "--list");
+    assert_int_equal(strncmp(strchr(err_text, ' ') + 1, path, strlen(path)), 0);
     assert_int_not_equal(access(out, F_OK), 0);
 }
 
@@ -353,28 +339,30 @@ static void refuses_bad_words(void **state)
         {{"a", "--job=3x"}, "--jobs 3x: expected"},
         {{"a", "--lists"}, "--lists: unknown option, see moeswitch sweep --help (--list?)"},
     };
-    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(run_words(mw_sweep_command, "sweep", bad[i].words), MW_EXIT_INPUT);
-        err_text[strlen(err_text) - 1] = 0;
-        assert_line(err_text, "moeswitch: ", bad[i].part);
-    }
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse_words(mw_sweep_command, "sweep", bad[i].words, bad[i].part);
     write_grid("{\"gpus\": 2}");
-    assert_int_equal(SWEEP(scratch("grid.json"), "--out", "/nowhere/at/all"), MW_EXIT_INPUT);
-    assert_string_equal(err_text,
-                        "moeswitch: /nowhere/at/all: cannot make the folder: No such file or "
-                        "directory\n");
+    REFUSE("/nowhere/at/all: cannot make the folder: No such file or directory",
+           scratch("grid.json"), "--out", "/nowhere/at/all");
     assert_int_equal(SWEEP("--help"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, "usage: moeswitch sweep FILE"));
 }
 
 // ---- the table ----------------------------------------------------------------------------------
 
+/// What is in the place of a point's report.
+static void put_report(size_t point, const char *text)
+{
+    char id[MW_POINT_ID], path[400];
+    mw_grid_id(&grid, point, id);
+    snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
+    write_file(path, text, strlen(text));
+}
+
 /// What a run would have written of a point.
 static void write_result(size_t point, const char *system, unsigned cycles, const char *more)
 {
-    char id[MW_POINT_ID], path[400], text[2000];
-    mw_grid_id(&grid, point, id);
-    snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
+    char text[2000];
     snprintf(text, sizeof text,
              "{\"params\": {\"trace\": \"a \\\"b\\\", c\", \"layers\": [3, 7], \"gpus\": 4, "
              "\"partial_tiles\": true, \"sigma\": 0.1, \"seed\": \"18446744073709551615\"}, "
@@ -382,46 +370,28 @@ static void write_result(size_t point, const char *system, unsigned cycles, cons
              "\"cycles\": %u, \"own_share\": 0.875, \"allocator\": {\"hits\": 3, \"misses\": 1}, "
              "\"simulated_by\": {\"sources\": \"aa\"}, \"wrong\": 0%s}]}",
              system, cycles, more);
-    write_file(path, text, strlen(text));
+    put_report(point, text);
 }
 
-static char *csv(void)
+static const char *csv(void)
 {
+    static char *text;
     char path[300];
-    static char text[8000];
     snprintf(path, sizeof path, "%s/results.csv", folder);
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    size_t n = fread(text, 1, sizeof text - 1, f);
-    text[n] = 0;
-    fclose(f);
+    free(text);
+    text = read_file(path);
+    assert_non_null(text);
     return text;
 }
 
-/// Column `name` of a line, of a table without commas in its cells in front of it;
-/// valid until the next.
-static const char *cell(unsigned line, const char *name)
-{
-    static char text[200];
-    char *all = csv(), *save;
-    unsigned column = 0;
-    for (char *c = all; strncmp(c, name, strlen(name)) != 0 || !strchr(",\n", c[strlen(name)]);
-         column++)
-        c = strchr(c, ',') + 1;
-    char *at = strtok_r(all, "\n", &save);
-    while (line--)
-        at = strtok_r(NULL, "\n", &save);
-    for (bool quoted = false; column; at++) {
-        quoted ^= *at == '"';
-        column -= *at == ',' && !quoted;
-    }
-    snprintf(text, sizeof text, "%.*s", (int)strcspn(at, ","), at);
-    return text;
-}
+/// A cell of the table's line, counted from 1; valid until the next.
+#define cell(line, name) cell_in(csv(), (line)-1, name)
 
+/// A new folder, without results.
 static void begin_table(void)
 {
-    snprintf(folder, sizeof folder, "%s", scratch("table"));
+    static unsigned tables;
+    snprintf(folder, sizeof folder, "%s%u", scratch("table"), tables++);
     read_grid(
         "{\"system\": [\"unicast\", \"dysharp\"], \"gpus\": 4, \"set\": {\"window\": [2, 4]}}");
     SWEEP(grid.path, "--out", folder, "--list"); // makes the folder
@@ -485,26 +455,20 @@ static void tables_passes(void **state)
                                   "handle_saved_cycles,wrong,"));
 }
 
-/// Wrong bits, wrong counters, wrong bounds: whoever ran it, the sweep tells.
-static void tells_wrong_results(void **state)
+/// Wrong bits, wrong counters, wrong bounds: whoever ran it, the sweep says so.
+static void reports_wrong_results(void **state)
 {
     (void)state;
-    static const char *const more[] = {", \"wrong\": 1, \"x\": 0", ", \"flit_errors\": 2",
+    static const char *const more[] = {NULL, ", \"flit_errors\": 2",
                                        ", \"feeding\": {\"wrong\": 7}", ", \"below_bound\": 1"};
     for (unsigned i = 0; i < 4; i++) {
         begin_table();
-        char text[2000];
         write_result(0, "unicast", 3000, "");
-        write_result(3, "dysharp", 1500, i ? more[i] : "");
-        if (!i) { // in the place where a run has it
-            char id[MW_POINT_ID], path[400];
-            mw_grid_id(&grid, 3, id);
-            snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
-            snprintf(text, sizeof text,
-                     "{\"params\": {}, \"systems\": [{\"system\": \"dysharp\", "
-                     "\"cycles\": 5, \"wrong\": 1}]}");
-            write_file(path, text, strlen(text));
-        }
+        if (i)
+            write_result(3, "dysharp", 1500, more[i]);
+        else // in the place where a run has it
+            put_report(3, "{\"params\": {}, \"systems\": [{\"system\": \"dysharp\", "
+                          "\"cycles\": 5, \"wrong\": 1}]}");
         assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_MISMATCH);
         err_text[strlen(err_text) - 1] = 0;
         assert_line(err_text, "1 runs have wrong results, the first is ", ".json");
@@ -512,16 +476,13 @@ static void tells_wrong_results(void **state)
 }
 
 /// What cannot be the result of its run counts as not there, and is reported.
-static void tells_what_is_no_result(void **state)
+static void reports_what_is_no_result(void **state)
 {
     (void)state;
     begin_table();
-    char id[MW_POINT_ID], path[400];
     write_result(0, "unicast", 3000, "");
     write_result(1, "dysharp", 2000, ""); // under the name of another
-    mw_grid_id(&grid, 2, id);
-    snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
-    write_file(path, "", 0);
+    put_report(2, "");
     write_result(3, "dysharp", 0, "");
     assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, ": 1 of 4 runs"));
@@ -535,29 +496,14 @@ static void tables_what_is_missing(void **state)
 {
     (void)state;
     begin_table();
-    char id[MW_POINT_ID], path[400];
-    static const char *const bad[] = {
-        "{\"params\": {}, \"systems\": [{\"system\": \"unicast\", \"cycles\": 5}, "
-        "{\"system\": \"dysharp\", \"cycles\": 5}]}",
-        "{\"systems\": [{\"system\": \"unicast\", \"cycles\": 5}]}"};
-    for (unsigned i = 0; i < 2; i++) {
-        mw_grid_id(&grid, i, id);
-        snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
-        write_file(path, bad[i], strlen(bad[i]));
-    }
-    static const char *const lookups[] = {"\"hits\": 0, \"misses\": 4",
-                                          "\"hits\": 0, \"misses\": 0"};
-    for (unsigned i = 0; i < 2; i++) {
-        char text[400];
-        mw_grid_id(&grid, 2 + i, id);
-        snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
-        snprintf(text, sizeof text,
-                 "{\"params\": {\"layers\": [4]}, \"systems\": [{\"system\": \"dysharp\", "
-                 "\"cycles\": 5, "
-                 "\"allocator\": {%s}}]}",
-                 lookups[i]);
-        write_file(path, text, strlen(text));
-    }
+    put_report(0, "{\"params\": {}, \"systems\": [{\"system\": \"unicast\", \"cycles\": 5}, "
+                  "{\"system\": \"dysharp\", \"cycles\": 5}]}");
+    put_report(1, "{\"systems\": [{\"system\": \"unicast\", \"cycles\": 5}]}");
+#define MISSES(count) \
+    "{\"params\": {\"layers\": [4]}, \"systems\": [{\"system\": \"dysharp\", \"cycles\": 5, " \
+    "\"allocator\": {\"hits\": 0, \"misses\": " #count "}}]}"
+    put_report(2, MISSES(4));
+    put_report(3, MISSES(0));
     assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, ": 2 of 4 runs"));
     assert_string_equal(cell(1, "hit_rate"), "0");
@@ -574,24 +520,20 @@ static void tables_what_is_missing(void **state)
 static void tables_machines(void **state)
 {
     (void)state;
-    static const char *const own[] = {"row_hidden",
-                                      "cycle_ns",
-                                      "us",
-                                      "dispatch_us",
-                                      "expert_us",
-                                      "combine_us",
-                                      "algorithm_gbytes_per_s",
-                                      "bus_gbytes_per_s",
-                                      "dispatch_gbytes_per_s",
-                                      "combine_gbytes_per_s"};
-    enum { OWN = sizeof own / sizeof *own };
+    static const char own[] =
+        ",row_hidden,cycle_ns,us,dispatch_us,expert_us,combine_us,algorithm_gbytes_per_s,"
+        "bus_gbytes_per_s,dispatch_gbytes_per_s,combine_gbytes_per_s";
+    const unsigned count = count_of(",", own);
+    char names[sizeof own] = "";
     begin_table();
     const unsigned without = mw_columns(&grid);
     read_grid("{\"system\": \"dysharp\", \"hardware\": [\"cais\", \"moe-hub\"], \"experts\": 8,"
               " \"k\": 2, \"tokens-per-gpu\": 8, \"set\": {\"window\": 4}}");
-    assert_int_equal(mw_columns(&grid), without + 1 + OWN);
-    for (unsigned i = 0; i < OWN; i++)
-        assert_string_equal(mw_column_name(&grid, without + 1 + i), own[i]);
+    assert_int_equal(mw_columns(&grid), without + 1 + count);
+    for (unsigned i = 0; i < count; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), ",%s",
+                 mw_column_name(&grid, without + 1 + i));
+    assert_string_equal(names, own);
     write_result(1, "dysharp", 2000,
                  ", \"us\": 0.25, \"combine_us\": null, \"bus_gbytes_per_s\": 12.5");
     assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
@@ -600,15 +542,12 @@ static void tables_machines(void **state)
     assert_string_equal(cell(1, "combine_us"), "");
     assert_string_equal(cell(1, "bus_gbytes_per_s"), "12.5");
     assert_string_equal(cell(1, "algorithm_gbytes_per_s"), "");
-    assert_int_equal(SWEEP(grid.path, "--out", folder, "--hardware", "cais", "--list"),
-                     MW_EXIT_INPUT);
-    assert_non_null(strstr(err_text, "grid.json: \"hardware\" is there twice"));
+    REFUSE("grid.json: \"hardware\" is there twice", grid.path, "--out", folder, "--hardware",
+           "cais", "--list");
     read_grid("{\"system\": \"dysharp\", \"experts\": 8, \"k\": 2, \"tokens-per-gpu\": 8}");
     assert_int_equal(SWEEP(grid.path, "--out", folder, "--hardware", "cais", "--list"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, "--hardware cais --json "));
-    refuse_words(mw_sweep_command, "sweep",
-                 (const char *const[]){grid.path, "--hardware", "cai", NULL},
-                 "--hardware cai: did you mean cais?");
+    REFUSE("--hardware cai: did you mean cais?", grid.path, "--hardware", "cai");
     // of a machine whose links no device has, the first such point
     refuses("{\"hardware\": \"hgx-h100\", \"flit-bytes\": [16, 8]}",
             "links have at most 2047: --flit-bytes 16, or a shorter --link-latency (at");
@@ -621,50 +560,41 @@ static void refuses_results_of_other_rtl(void **state)
 {
     (void)state;
     begin_table();
-    char id[MW_POINT_ID], path[400];
-    write_result(0, "unicast", 3000, "");
+    char id[MW_POINT_ID];
     mw_grid_id(&grid, 2, id);
-    snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
-    static const char other[] =
-        "{\"params\": {}, \"systems\": [{\"system\": \"dysharp\", \"cycles\": 5, "
-        "\"simulated_by\": {\"sources\": \"bb\"}}]}";
-    write_file(path, other, sizeof other - 1);
+    write_result(0, "unicast", 3000, "");
+    put_report(2, "{\"params\": {}, \"systems\": [{\"system\": \"dysharp\", \"cycles\": 5, "
+                  "\"simulated_by\": {\"sources\": \"bb\"}}]}");
     assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_INPUT);
     err_text[strlen(err_text) - 1] = 0;
     assert_line(err_text, id, "simulated from other RTL than ", "remove the older results");
 }
 
-static int clean_table(void **state)
+static int finish(void **state)
 {
-    char line[300];
-    if (*folder) {
-        snprintf(line, sizeof line, "rm -r %s", folder);
-        if (system(line))
-            return -1;
-    }
-    *folder = 0;
-    return close_grid(state);
+    mw_grid_free(&grid);
+    return finish_words(state);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(makes_every_point_once, close_grid),
-        cmocka_unit_test_teardown(takes_the_largest_grid, close_grid),
-        cmocka_unit_test_teardown(takes_all_systems, close_grid),
-        cmocka_unit_test_teardown(takes_systems_of_workloads, close_grid),
-        cmocka_unit_test_teardown(keeps_large_numbers, close_grid),
-        cmocka_unit_test_teardown(names_points_by_what_they_are, close_grid),
+        cmocka_unit_test(makes_every_point_once),
+        cmocka_unit_test(takes_the_largest_grid),
+        cmocka_unit_test(takes_all_systems),
+        cmocka_unit_test(takes_systems_of_workloads),
+        cmocka_unit_test(keeps_large_numbers),
+        cmocka_unit_test(names_points_by_what_they_are),
         cmocka_unit_test(refuses_what_is_no_grid),
         cmocka_unit_test(refuses_contradictions),
         cmocka_unit_test(refuses_bad_words),
-        cmocka_unit_test_teardown(tables_what_came_out, clean_table),
-        cmocka_unit_test_teardown(tables_passes, clean_table),
-        cmocka_unit_test_teardown(tells_wrong_results, clean_table),
-        cmocka_unit_test_teardown(tells_what_is_no_result, clean_table),
-        cmocka_unit_test_teardown(tables_what_is_missing, clean_table),
-        cmocka_unit_test_teardown(tables_machines, clean_table),
-        cmocka_unit_test_teardown(refuses_results_of_other_rtl, clean_table),
+        cmocka_unit_test(tables_what_came_out),
+        cmocka_unit_test(tables_passes),
+        cmocka_unit_test(reports_wrong_results),
+        cmocka_unit_test(reports_what_is_no_result),
+        cmocka_unit_test(tables_what_is_missing),
+        cmocka_unit_test(tables_machines),
+        cmocka_unit_test(refuses_results_of_other_rtl),
     };
-    return cmocka_run_group_tests_name("grid", tests, scratch_make, finish_words);
+    return cmocka_run_group_tests_name("grid", tests, scratch_make, finish);
 }

@@ -28,7 +28,7 @@ static void jobs_change_nothing_but_time(void **state)
         assert_int_equal(device.most, jobs[i]);
         assert_int_equal(device.runs, MW_SYSTEMS);
         assert_non_null(strstr(err_text, "unicast, layer 0: 1 wrong elements"));
-        json[i] = read_text(path);
+        json[i] = read_file(path);
         drop_wall(json[i]);
         assert_string_equal(json[i], json[0]);
         const char *u = strstr(out_text, "\nunicast "), *d = strstr(out_text, "\ndysharp ");
@@ -109,7 +109,7 @@ static void the_slowest_plane_counts(void **state)
         assert_non_null(strstr(out_text,
                                "\nunicast                4         2         3900         "
                                "3000       3325.0     23.08\n"));
-        json[i] = read_text(path);
+        json[i] = read_file(path);
         remove(path);
         drop_wall(json[i]);
         assert_non_null(strstr(json[i],

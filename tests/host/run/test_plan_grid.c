@@ -57,14 +57,12 @@ static void lists_plans_and_collects_them(void **state)
     assert_int_equal(SWEEP(grid, "--collect", "--out", folder), MW_EXIT_OK);
     assert_non_null(strstr(out_text, "4 of 4 runs"));
     snprintf(path, sizeof path, "%s/results.csv", folder);
-    char table[8192] = "";
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    assert_true(fread(table, 1, sizeof table - 1, f) > 0);
-    fclose(f);
+    char *table = read_file(path);
+    assert_non_null(table);
     assert_int_equal(strncmp(table, "system,model,hardware,goal,gpus,", 32), 0);
     assert_non_null(strstr(table, "\nunicast,mixtral-8x7b,hgx-h100,prefill,8,"));
     assert_non_null(strstr(table, "\ndysharp,mixtral-8x7b,hgx-h100,prefill,16,"));
+    free(table);
 }
 
 static void refuses_grids(void **state)

@@ -46,7 +46,7 @@ static void runs_listed_systems(void **state)
     assert_non_null(strstr(d, " 2000    1.000 "));
     assert_non_null(strstr(u, " 3000    0.667 "));
     assert_null(strstr(out_text, "\nmoeswitch "));
-    char *text = read_text(json);
+    char *text = read_file(json);
     remove(json);
     d = strstr(text, "\"system\": \"dysharp\"");
     u = strstr(text, "\"system\": \"unicast\"");
@@ -204,7 +204,7 @@ static void tells_of_a_trace_without_weights(void **state)
         RUN(ROUTED, "--axes", "tokens,layers,k", "--experts", "8", "--layer", "1", "--json", json),
         MW_EXIT_OK);
     assert_non_null(strstr(out_text, "the trace has no gate weights: every one is taken as 1/k"));
-    char *text = read_text(json);
+    char *text = read_file(json);
     assert_non_null(strstr(text, "\"weights\": \"1/k\""));
     free(text);
     assert_int_equal(RUN(ROUTED, "--axes", "tokens,layers,k", "--model", "mixtral-8x7b"),
@@ -461,7 +461,7 @@ static void json_is_the_same_twice(void **state)
     write_file(b, "old", 3); // is replaced
     assert_int_equal(RUN(SMALL, "--json", a), MW_EXIT_OK);
     assert_int_equal(RUN(SMALL, "--json", b), MW_EXIT_OK);
-    char *x = read_text(a), *y = read_text(b);
+    char *x = read_file(a), *y = read_file(b);
     drop_wall(x);
     drop_wall(y);
     assert_string_equal(x, y);

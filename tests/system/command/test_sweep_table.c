@@ -44,22 +44,12 @@ static void rows_are_runs(void **state)
     free(text);
 }
 
-/// Cell `name` of row `row` of a table, and each of its row's cells in order.
+/// Cell `name` of row `row` of a table; valid until the next.
 static const char *cell_of(const char *path, unsigned row, const char *name)
 {
-    static char cell[200];
-    char *text = read_file(path), *head = text, *line = text;
+    char *text = read_file(path);
     assert_non_null(text);
-    for (unsigned i = 0; i <= row; i++)
-        line = strchr(line, '\n') + 1;
-    while (strncmp(head, name, strlen(name)) != 0 || !strchr(",\n", head[strlen(name)])) {
-        bool quoted = false;
-        head += strcspn(head, ",") + 1;
-        for (; *line != ',' || quoted; line++)
-            quoted ^= *line == '"';
-        line++;
-    }
-    snprintf(cell, sizeof cell, "%.*s", (int)strcspn(line, ",\n"), line);
+    const char *cell = cell_in(text, row, name);
     free(text);
     return cell;
 }
