@@ -59,7 +59,7 @@ static struct mw_summary summary(void)
     return s;
 }
 
-static FILE *f; ///< open from begin() to fclose(), behind which the text is in `said`
+static FILE *f; ///< open from begin() to end(), behind which the text is in `said`
 static char *said;
 static size_t said_size;
 
@@ -69,6 +69,11 @@ static void begin(void)
     said = NULL;
     f = open_memstream(&said, &said_size);
     assert_non_null(f);
+}
+
+static void end(void)
+{
+    fclose(f);
 }
 
 /// 4 GPUs with 6 tokens and 4 experts each.
@@ -177,7 +182,7 @@ static void finds_wrong_gradients(void **state)
     begin();
     const struct mw_link_parameters link = mw_run_links(&params);
     assert_int_equal(mw_report_differences(f, &result, &workload, &link), MW_EXIT_MISMATCH);
-    fclose(f);
+    end();
     assert_non_null(strstr(said, "dysharp, layer 0, backward: 1 wrong gradients of gate weights, "
                                  "first: token 5, place 3 of its list: expected 0x5a5a5a5a "));
     assert_non_null(strstr(said, "dysharp, layer 0, counted again: 2 wrong gradients"));
@@ -189,7 +194,7 @@ static void finds_wrong_gradients(void **state)
     both[1].pass[MW_PASS_BACKWARD] = 250;
     mw_report_passes(f, &workload, both, 1);
     mw_report_passes(f, &workload, both, 2);
-    fclose(f);
+    end();
     assert_non_null(strstr(said, "    0.500    4.000 "));
     assert_non_null(strstr(said, "144 gradients of gate weights (dw) was checked, and every flit: "
                                  "3 dw are\n"));
@@ -295,7 +300,7 @@ static void prints_a_line_per_system(void **state)
     const struct mw_summary s = summary();
     begin();
     mw_report_line(f, &s);
-    fclose(f);
+    end();
     assert_ptr_equal(strchr(said, '\n'), said + said_size - 1);
     said[said_size - 1] = 0;
     assert_line(said, "dysharp ", " 4500 ", "2.000", " 0 ");
@@ -303,7 +308,7 @@ static void prints_a_line_per_system(void **state)
     begin();
     mw_report_resources(f, &s, 1);
     mw_report_resources(f, &s, 0); // nothing
-    fclose(f);
+    end();
     char share[32], adder[32];
     snprintf(share, sizeof share, "%.1f\n", 100 * (double)s.limit.cycles / 4500);
     snprintf(adder, sizeof adder, " %llu ", (unsigned long long)s.adder.cycles);
@@ -315,7 +320,7 @@ static void prints_a_line_per_system(void **state)
     begin();
     mw_report_head(f, &params, &trace, &workload);
     mw_report_columns(f, mw_systems[0].name);
-    fclose(f);
+    end();
     assert_non_null(strstr(said, "layers 2,0: 4 GPUs, 6 tokens each, hidden 128, 16 experts, k 4"));
     assert_non_null(strstr(said, "layer 2: strict bound "));
 }
@@ -351,7 +356,7 @@ static void tables_fit(void **state)
     mw_report_resources(f, s, MW_SYSTEMS);
     mw_report_stalls(f, s, MW_SYSTEMS);
     mw_report_feeding(f, &workload, s, MW_SYSTEMS);
-    fclose(f);
+    end();
     for (const char *line = said; *line; line += strcspn(line, "\n") + 1)
         if (strcspn(line, "\n") > MW_TABLE_WIDTH)
             fail_msg("%zu columns: %s", strcspn(line, "\n"), line);
@@ -371,7 +376,7 @@ static void tells_stalls_by_cause(void **state)
     mw_report_stalls(f, s, 2);
     mw_report_stalls(f, s, 0); // nothing
     mw_report_traffic(f, s, 0);
-    fclose(f);
+    end();
     assert_string_equal(
         said, "\nCycles in which a part of the device had to wait, summed over all parts\n"
               "cause                  dysharp         other\n"
@@ -454,7 +459,7 @@ static void names_what_simulated(void **state)
     assert_int_equal(said_size, 0);
     result.model = (struct mw_simulation){"plain", "5.49 rev", "g++ 12", "", "", ""};
     mw_report_model(f, &s, 1);
-    fclose(f);
+    end();
     assert_string_equal(said, "simulated by plain, of Verilator 5.49 rev and g++ 12\n");
 }
 
