@@ -38,9 +38,10 @@ C_TESTS += $(SAN)/$(1)-$(2)/$(3)
 endef
 # sanitized_tests: kind, folder of tests/, sources
 sanitized_tests = $(foreach f,$(3),$(eval $(call sanitized_test,$(1),$(2),$(basename $(notdir $(f))),$(f))))
-$(call sanitized_tests,address,driver,$(wildcard tests/driver/test_*.c))
+$(call sanitized_tests,address,driver,$(wildcard tests/driver/test_*.c tests/driver/*/test_*.c))
 $(call sanitized_tests,address,host,$(wildcard tests/host/*/test_*.c))
-$(call sanitized_tests,thread,driver,$(patsubst %,tests/driver/test_%.c,objects phases state wait cancel))
+$(call sanitized_tests,thread,driver,$(patsubst %,tests/driver/%.c,test_objects test_phases observe/test_state test_wait \
+    test_cancel))
 
 # make sanitized: only these
 .PHONY: sanitized

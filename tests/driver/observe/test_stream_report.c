@@ -2,7 +2,7 @@
 //
 // The streams in the report of a device that stands still: the instruction that each waits for, by
 // its register and its operands in GPU memory, and what the GPU has reached.
-#include "fake_device.h"
+#include "driver/fake_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // What a device may be asked for after something failed: every request that changes it is lost in
 // turn, carried out and not, and nothing but a reset is allowed until there was one; then a layer
 // begins in a swept epoch with all that it needs.
-#include "fake_device.h"
+#include "driver/fake_device.h"
 
 #include <stdlib.h>
 #include <string.h>

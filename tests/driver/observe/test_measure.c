@@ -2,7 +2,7 @@
 //
 // The bench's share of the links, measured on a fake device whose flits come at a known rate, and
 // whose answers take their time as a device's do, a node's the longer the busier it is.
-#include "fake.h"
+#include "driver/fake.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 //
 // What is read of a device: counters, time series of its ports, the errors of a layer, and the
 // report of one that is stuck.
-#include "fake_device.h"
+#include "driver/fake_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
