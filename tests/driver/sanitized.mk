@@ -40,8 +40,8 @@ endef
 sanitized_tests = $(foreach f,$(3),$(eval $(call sanitized_test,$(1),$(2),$(basename $(notdir $(f))),$(f))))
 $(call sanitized_tests,address,driver,$(wildcard tests/driver/test_*.c tests/driver/*/test_*.c))
 $(call sanitized_tests,address,host,$(wildcard tests/host/*/test_*.c))
-$(call sanitized_tests,thread,driver,$(patsubst %,tests/driver/%.c,test_objects test_phases observe/test_state test_wait \
-    test_cancel))
+$(call sanitized_tests,thread,driver,$(addprefix tests/driver/,test_objects.c test_phases.c observe/test_state.c \
+    test_wait.c test_cancel.c))
 
 # make sanitized: only these
 .PHONY: sanitized
