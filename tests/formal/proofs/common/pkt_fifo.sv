@@ -6,7 +6,7 @@ module prove_pkt_fifo (
 );
     localparam int unsigned MaxPkt = 2;
     logic       rst_n, ready, valid, last, wrote, read, step, took_q, stepped_q, last_q;
-    logic       empty_q;                // stepped and took nothing
+    logic       empty_q;                // a step took nothing
     logic [7:0] out, out_q;
     logic [2:0] count, whole_q;
     logic       length_q;               // flits of the packet being written
@@ -37,7 +37,7 @@ module prove_pkt_fifo (
         if (length_q) assume (last_i);
     end
 
-    // a flit leaves when its data is shown, a cycle after it was taken
+    // A flit leaves when its data is shown, one cycle after it was taken.
     f_queue #(.Width(2), .Depth(4), .Latency(0)) i_queue (
         .clk_i, .rst_ni(rst_n), .watch_i, .push_i(wrote), .in_i({last_i, data_i}), .accept_i(ready),
         .pop_i(took_q), .show_i(took_q), .out_i({last_q, out[0]}), .count_o(count)
@@ -49,7 +49,7 @@ module prove_pkt_fifo (
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            // only packets that are all inside
+            // a packet is shown only when all of it is inside
             a_whole: assert (valid == (whole_q != '0));
             a_zero:  assert (!empty_q || out == '0);
             a_held:  assert (stepped_q || out == out_q);

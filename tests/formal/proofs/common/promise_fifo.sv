@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The pointers of promise_fifo run in the order of a shift register, which hides from the solver
-// what they mean: lemmas say it, and are proved with the rest.
+// The pointers of promise_fifo count in the order of a shift register, which hides their meaning
+// from the solver. Lemmas state the position of each pointer, and are proved with the rest.
 `default_nettype none
 
 module prove_promise_fifo (
@@ -33,7 +33,8 @@ module prove_promise_fifo (
                     .inside_o());
 
     // ---- lemmas ----
-    function automatic logic [3:0] place(input logic [3:0] p);   // of a pointer in its order
+    function automatic logic [3:0] place(input logic [3:0] p);   // position of a pointer in its
+                                                                 // order
         logic [3:0] s;
         s = '0;
         place = '0;
@@ -64,7 +65,7 @@ module prove_promise_fifo (
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_promised: cover (promised_q == 4'd15);

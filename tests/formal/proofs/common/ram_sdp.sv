@@ -33,7 +33,7 @@ module prove_ram_sdp #(
         if (rst_n) a_word: assert (!ask_q || ((rdata ^ word_q) & known_q) == '0);
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_known: cover (known == '1);

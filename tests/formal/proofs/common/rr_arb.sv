@@ -24,7 +24,7 @@ module prove_rr_arb #(
         assume (one_i != '0 && (one_i & (one_i - 1'b1)) == '0);
         if (rst_n) assume (one_i == one_q);
         if (grant == '0) assume (!advance_i);
-        if (clear_i) assume (req_i == '0);   // a clear forgets whose turn it is
+        if (clear_i) assume (req_i == '0);   // a clear resets the order
     end
 
     always_ff @(posedge clk_i) begin
@@ -42,7 +42,7 @@ module prove_rr_arb #(
         .other_i(advance_i)
     );
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_turn:  cover (advance_i && req_i == '1);

@@ -34,7 +34,7 @@ module prove_slot_list #(
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_none:  cover (!avail);

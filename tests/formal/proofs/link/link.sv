@@ -49,7 +49,7 @@ module prove_link #(
         .out_valid_i(crd.cls != '0), .out_data_i(crd), .busy_i(busy)
     );
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_far:    cover (busy && 32'(latency_i) == MaxLatency && rx.valid);

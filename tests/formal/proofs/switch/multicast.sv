@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The whole switch with three ports; port 0 sends dynamic multicasts of up to three targets back
-// to back, also bad ones: experts that are listed twice, not mapped, or at home. Expert e is behind
-// port e modulo 4; 3 is not mapped. Packets without targets have those of the open row: of the
-// last good list, if it was not one of gate weights and none was rejected behind it. One packet
-// (watch_i) carries a mark. Each output sees the mark once if the packet is good and has a target
-// there, with exactly its targets in their order (without any, if it came so), and never else.
-// Output 2 gets its copy within Bound cycles, while output 1 may be blocked for ever.
+// The whole switch has three ports. Port 0 sends dynamic multicasts of up to three targets back to
+// back. Some are bad: an expert is listed twice, not mapped, or at home. Expert e is at port e
+// modulo 4, and 3 is not mapped. A packet without targets has those of the open row. A good list
+// opens this row, unless it is flat. Gate weights or a rejected packet close it. One packet
+// (watch_i) carries a mark. An output sends the mark once if the packet is good and has a target
+// there, and otherwise never. The copy has exactly the targets there, in order, or none if the
+// packet had none. With Live output 2 gets its copy within Bound cycles, while output 1 may be
+// blocked forever.
 `default_nettype none
 `include "bundles.svh"
 
@@ -96,10 +97,10 @@ module prove_multicast #(
                   data: rest_q ? {96'd0, 8'd0, expert_q[2], 4'd2, 8'd0, expert_q[1], 4'd1} : head};
         assume (cnt_i < 5'd4);
         if (watched_q) assume (!watch_i);
-        if (Live) assume (send_i);   // one behind the other
+        if (Live) assume (send_i);   // back to back
     end
     always_ff @(posedge clk_i) begin
-        // the table of experts seen is cleared first
+        // The table of seen experts is cleared first.
         quiet_q   <= !rst_n ? '0 : (quiet_q == 4'd8) ? 4'd8 : quiet_q + 4'd1;
         rest_q    <= rst_n && header && cnt_i > 5'd1;
         watched_q <= rst_n && (watched_q || watch);
@@ -129,10 +130,10 @@ module prove_multicast #(
     // the map of experts is written during the reset
     always_ff @(posedge clk_i) map_q <= rst_n ? '0 : map_q + 4'd1;
 
-    // ---- what each output should see of the marked packet ----
-    logic [2:0][3:0] list_q [3];       // [port] experts behind it, in their order
-    logic [1:0]      want_q [3];       // how many; 1 of a packet without targets
-    logic            bare_q;           // it is one
+    // ---- expected copies of the marked packet ----
+    logic [2:0][3:0] list_q [3];       // [port] experts there, in order
+    logic [1:0]      want_q [3];       // their number; 1 for a packet without targets
+    logic            bare_q;           // it has no targets
     logic            sent_q [3];       // the mark has been seen
     logic [7:0]      age_q;
 
@@ -184,7 +185,8 @@ module prove_multicast #(
     end
 
     // ---- credits ----
-    // Of port 1 at any time or never; those of port 2 at any time, at once for its bound.
+    // Credits of port 1 return at any time or never. Those of port 2 return at any time, with Live
+    // at once.
     for (genvar p = 0; p < 2; p++) begin : gen_credit
         logic back;
         assign starts[p] = dn[p+1].valid && gen_out[p+1].first_q
@@ -200,7 +202,7 @@ module prove_multicast #(
             a_soon: assert (sent_q[2] || want_q[2] == '0 || 32'(age_q) <= Bound);
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_start: cover (header);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A hub that falls silent stops nobody: ports 0 and 2 ask for rows all the time, hubs 1 and 3 owe
-// both of them a packet for each that they are asked for. From any cycle on a hub may send nothing
-// more. Every requester still gets a result within Bound cycles, again and again: right before a
-// hub is down, poisoned from soon after. A hub that is only lazy is never marked down. Software may
-// enable a hub that is down in any cycle: from the flush on it is as after a reset, and rows that
-// come then are right again. No row of before takes what the hub sends for them: a later row would
-// miss it, and the hub be marked down.
+// A hub that stops sending blocks no requester. Ports 0 and 2 request rows all the time. Hubs 1 and
+// 3 must send both of them a packet for each requested row. From any cycle on a hub may send
+// nothing. Every requester still gets a result within Bound cycles, again and again. Results are
+// right until a hub is down, and poisoned soon after. A hub that only pauses is never marked down.
+//
+// Software may enable a hub that is down in any cycle. After the flush the hub is as after a reset,
+// and later rows are right again. No earlier row takes a packet that the hub sends for a later one.
+// Otherwise the later row would miss it, and the hub would be marked down.
 `default_nettype none
 `include "bundles.svh"
 
@@ -17,9 +18,9 @@ module prove_port_down #(
     input  wire logic       clk_i,
     input  wire logic [1:0] first_i,  // which requester each hub serves first: any
     input  wire logic [1:0] lazy_i,   // a hub does nothing in this cycle; not twice in a row
-    input  wire logic [1:0] silent_i, // nor in any later one, up to a flush
+    input  wire logic [1:0] silent_i, // a hub sends nothing from now on, up to a flush
     input  wire logic [1:0] enable_i,
-    input  wire logic       step_i    // of a flush, which may take any time
+    input  wire logic       step_i    // step of a flush, which may take any time
 );
     function automatic cfg_pkg::cfg_t sizes(input int unsigned n);
         cfg_pkg::cfg_t c;
@@ -131,7 +132,7 @@ module prove_port_down #(
             .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
             .has_i(has), .term_i(term[0] | term[1]), .re_o(re), .done_o(q_done)
         );
-        // rows of one flit, a new one asked for as soon as the window allows it
+        // Rows have one flit. A new row is requested as soon as the window allows it.
         reduce_join #(.Cfg(Cfg)) i_join (
             .clk_i, .rst_ni(rst_n),
             .open_valid_i(rst_n && !full), .open_mask_i('1), .open_bytes_i(15'd15),
@@ -158,7 +159,7 @@ module prove_port_down #(
             if (rst_n) begin
                 a_served:   assert (32'(since_q[r]) <= Bound);
                 a_right:    assert (!res[r] || ever_q || down != '0 || !poison);
-                // as many as were open or in the ring when the last hub came up
+                // rows that were open or in the ring when the last hub came up may be poisoned
                 a_again:    assert (!res[r] || down != '0 || 32'(fresh_q[r]) < Cfg.OpenRows + Slots
                                     || !poison);
                 c_again:    cover (res[r] && ever_q && down == '0
@@ -166,7 +167,7 @@ module prove_port_down #(
                 c_back:     cover (ever_q && down == '0);
                 a_poisoned: assert (!res[r] || (down_since_q[0] < 8'd15 && down_since_q[1] < 8'd15)
                                     || poison);
-                // rows from before the mark come to an end
+                // rows from before the mark end
                 a_old:      assert (!old[r] || (down_since_q[0] < 8'd40 && down_since_q[1] < 8'd40)
                                     || (down_since_q[0] < 8'd40 && down[0])
                                     || (down_since_q[1] < 8'd40 && down[1]));

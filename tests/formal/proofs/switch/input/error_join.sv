@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Errors of an input: at most one of the parser's in a cycle, of any kind, beside
-// any of the link and of rows.
+// In each cycle there is at most one error of the parser, of any kind, and any of the link and of
+// rows.
 `default_nettype none
 
 module prove_error_join (
@@ -54,7 +54,7 @@ module prove_error_join (
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_waits: cover (waiting_q && found);

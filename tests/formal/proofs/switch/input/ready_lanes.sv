@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The lanes of one input's READY packets, and of its LDs, beside a copy of those that are inside.
-// The table of a lane's home takes it whenever it likes, and says so in the cycle behind.
+// The proof has a copy of the stored lanes, of READY packets and LDs of one input. The table of a
+// lane's home takes it at any time, and reports this one cycle later.
 `default_nettype none
 
 module prove_ready_lanes #(
@@ -11,8 +11,8 @@ module prove_ready_lanes #(
     localparam int unsigned Pkts = 2
 ) (
     input wire logic         clk_i, push_i, now_i, load_i, merge_i,
-    input wire logic [1:0]   shift_i, first_i, // of rows; of those that are loaded
-    input wire logic [1:0]   parts_i,          // log2 of the parts of these
+    input wire logic [1:0]   shift_i, first_i, // token shift; first loaded row
+    input wire logic [1:0]   parts_i,          // log2 of the parts of a loaded row
     input wire logic [2:0]   room_i,           // for loads
     input wire logic [63:0]  upper_i,
     input wire logic [N-1:0] partition_i
@@ -66,15 +66,15 @@ module prove_ready_lanes #(
         .free_o(free), .idle_o(idle)
     );
 
-    // a table takes a lane that it sees and has not taken already
+    // A table takes a lane that is shown and that it has not taken yet.
     always_ff @(posedge clk_i) take_q <= rst_n && now_i && home != '0 && !take_q;
 
-    // ---- what is inside: the oldest packet first, of it the lanes that were not taken ----
+    // ---- stored packets, oldest first, with the lanes that were not taken ----
     row_t [Lanes-1:0] coming, held_q [Pkts], held [Pkts];
     logic [1:0]       count_q, count;
     lane_t            lane;
-    logic [14:0]      row;   // that it names, or whose part
-    logic             sound; // as the rules say it
+    logic [14:0]      row;   // row of the lane, or of its part
+    logic             sound; // the packet follows the rules
     logic [1:0]       loads; // of the packet
 
     always_comb begin
@@ -138,13 +138,13 @@ module prove_ready_lanes #(
         if (rst_n) begin
             a_code:  assert ((code == ERR_NONE) == sound);
             a_idle:  assert (idle == (count_q == '0));
-            // one lane after another, each once
+            // lanes one after another, each once
             a_home:  assert (home == ((count_q == '0) ? '0 : N'(1) << first.home));
             a_index: assert (count_q == '0 || index == first.index);
             a_kind:  assert (count_q == '0
                              || (load == first.load && (!load || merge == first.merge)));
             a_open:  assert (opened == (push ? loads : 2'd0));
-            // the credit with the last one
+            // the credit returns with the last lane
             a_free:  assert (free == (take_q && one));
             a_some:  assert (!take_q || count_q != '0);
             c_three: cover (take_q && !one && push);

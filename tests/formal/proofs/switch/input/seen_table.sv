@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Lists with any experts, one of which is followed.
+// Lists have any experts. The proof follows one expert.
 `default_nettype none
 
 module prove_seen_table #(
@@ -19,7 +19,7 @@ module prove_seen_table #(
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic rst_n, clearing, seen;
-    logic marked_q;                 // the one that is followed has been, in this list
+    logic marked_q;                 // the followed expert is marked, in this list
     logic [EW-1:0] one_q;
     logic [3:0] left_q;             // cycles of clearing
 
@@ -49,7 +49,7 @@ module prove_seen_table #(
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_seen:  cover (seen && marked_q && !clearing);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Kept answers of two slots, between loads of any rows and answers of any rows, whole, poisoned or
-// cut short, and a parser that takes packets when it likes. Followed are one reader and one row,
-// and one flit of the row: bit 0 is set in that flit alone.
+// There are two slots. Loads and answers of any rows come. Answers are whole, poisoned or cut
+// short. The parser takes packets at any time. The proof follows one reader, one row, and one flit
+// of the row: bit 0 is set only in that flit.
 `default_nettype none
 
 module prove_kept_answers #(
@@ -28,7 +28,7 @@ module prove_kept_answers #(
         c.MergeKeep = 512;
         c.KeepRows = 2;
         c = cfg_pkg::derived(c);
-        c.LoadIndexW = TokensLog2;  // what is loaded has one of so many numbers, rows or parts
+        c.LoadIndexW = TokensLog2;  // width of the number of a row or part
         return c;
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -50,7 +50,7 @@ module prove_kept_answers #(
     logic                  pay_q;    // a payload is open
     logic [TokensLog2-1:0] comes_q;  // of this row
     logic                  second_q; // it is the second packet of it
-    logic                  more_q;   // of the row of comes_q a packet is to come
+    logic                  more_q;   // a packet of comes_q's row is still to come
     logic [2:0]            place_q;  // of the next flit
     logic                  last, bad;
     logic [3:0]            number;
@@ -99,9 +99,9 @@ module prove_kept_answers #(
 
     // ---- the reader: it loads the row and waits for it ----
     logic waits_q;             // for the row, here
-    logic mine, ends;          // a flit of the row goes to it, the last one
-    logic in_q, mine_q, clean_q; // a packet is open, of its row; without poison
-    logic [3:0] got_q;         // flits of the row that it has
+    logic mine, ends;          // a flit of the row goes to it; the last one
+    logic in_q, mine_q, clean_q; // a packet is open; it is of the row; it is not poisoned
+    logic [3:0] got_q;         // flits of the row received
 
     assign mine = take && mask[reader_q]
                   && (in_q ? mine_q : 64'(head.addr) >> 8 == 64'(row_q));
@@ -124,7 +124,7 @@ module prove_kept_answers #(
             else if (ends) waits_q <= 1'b0;
         end
         if (rst_n && !go_i) begin
-            // it gets the row once, whole, in its order, with the row's flits
+            // the reader gets the row once, whole and in order, with the row's flits
             a_asked: assert (!mine || waits_q);
             a_head:  assert (!(mine && !in_q) || (head.addr[7:0] == {got_q, 4'd0} && head.len
                              == ((got_q == '0) ? 15'd128 : 15'(RowBytes - 128))));
@@ -134,7 +134,7 @@ module prove_kept_answers #(
                              == (32'(got_q) == Flits - 1));
             a_data:  assert (!(mine && in_q && clean_q) || data[0] == (got_q == which_q));
             a_begin: assert (!used || may_i);
-            // a slot that sends or that a load waits for keeps its row
+            // a slot that sends, or for which a load waits, keeps its row
             a_slot:  assert (!i_dut.starts || (i_dut.wait_q[i_dut.oldest] == '0
                              && !(i_dut.sending_q && i_dut.out_q == i_dut.oldest)));
             a_kept:  assert (!waits_q || i_dut.wait_q[0][reader_q] || i_dut.wait_q[1][reader_q]

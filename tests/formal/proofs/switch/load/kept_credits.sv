@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// STORE credits of an input that the hub and kept answers share: a hub that sends whenever it has
-// a credit, kept answers that come whenever they may, packets that leave in any order.
+// The hub and kept answers share the STORE credits of an input. The hub sends whenever it has a
+// credit, and kept answers whenever they may. Packets leave in any order.
 `default_nettype none
 
 module prove_kept_credits #(
@@ -21,8 +21,8 @@ module prove_kept_credits #(
     logic       rst_n, left, may, use_kept, to_hub, idle;
     logic [1:0] used;                     // credits, as the gate of the input counts them
     logic [2:0] inside_q;                 // packets
-    logic [2:0] hub_q, kept_q;            // credits that each has used, and that are not back
-    logic       keeps_q;                  // the hub leaves its share to kept answers
+    logic [2:0] hub_q, kept_q;            // credits of each, used and not returned
+    logic       keeps_q;                  // the hub leaves Share credits to kept answers
 
     assign use_kept = wants_i && may;
     f_reset i_reset (.clk_i, .rst_no(rst_n));
@@ -37,10 +37,11 @@ module prove_kept_credits #(
 
     always_comb begin
         if (!rst_n) assume (!begins_i && !wants_i && !crd_i);
-        // the gate lets no other in; with its share left, the hub sends whenever it has a credit
+        // The gate admits no packet without a credit. While the hub leaves Share credits, it sends
+        // whenever it has one of the others.
         if (!left && !keeps_q) assume (!begins_i);
         if (keeps_q && 32'(hub_q) == Pkts - Share) assume (!begins_i);
-        if (inside_q == '0) assume (!crd_i);   // a place gets free
+        if (inside_q == '0) assume (!crd_i);   // a place becomes free
     end
 
     always_ff @(posedge clk_i) begin

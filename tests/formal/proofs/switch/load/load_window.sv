@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The window of a reader between LDs of any number of rows that it has room for, and homes that
-// answer or reject them in any order. The loads of each home are counted beside it.
+// LDs open any number of loads within the window. Homes answer or reject them in any order. The
+// proof counts the open loads of each home.
 `default_nettype none
 
 module prove_load_window #(

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The table of loads at a port, between readers that load any row at any time, and a home that
-// answers anything it likes, in any order; what is wrong does not enter. Followed is one load of
-// one reader: its row, and the entry that it is in, or none. Beside it the loads of that reader
-// are counted.
+// Readers load any row at any time. The home answers anything, in any order, and wrong answers do
+// not enter. The proof follows one load of one reader: its row, and its entry, if it has one. It
+// also counts the loads of that reader.
 `default_nettype none
 
 module prove_merge_table #(
@@ -41,7 +40,7 @@ module prove_merge_table #(
         c.OpenLoads = Open;
         c.MergeKeep = Keep ? 1024 : 0;
         c = cfg_pkg::derived(c);
-        c.LoadIndexW = TokensLog2;  // what is loaded has one of so many numbers, rows or parts
+        c.LoadIndexW = TokensLog2;  // width of the number of a row or part
         return c;
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -77,7 +76,7 @@ module prove_merge_table #(
         .count_o(), .count_idx_i('0), .idle_o(idle)
     );
 
-    // ---- lanes stay until they are taken; go comes with nothing under way ----
+    // ---- lanes stay until they are taken; in the cycle of go no lane and no answer comes ----
     logic [Others-1:0]     lane_q, merge_q;
     logic [TokensLog2-1:0] index_q [Others];
     logic                  reader_q;
@@ -95,7 +94,7 @@ module prove_merge_table #(
         if (!rst_n || go_i) assume (lane_i == '0 && take == '0 && !accept_i);
     end
 
-    // ---- a FETCH that waits for readers: so long, since it became the oldest ----
+    // ---- a FETCH waits for readers for a limited time, from when it became the oldest ----
     logic [1:0] wait_q;
     logic [2:0] waited_q;
     always_ff @(posedge clk_i) begin
@@ -105,7 +104,7 @@ module prove_merge_table #(
     end
     always_comb if (rst_n && !go_i) assume (wait_i == wait_q);
 
-    // ---- the reader's loads: at most Open of them, as its window has it ----
+    // ---- the reader's loads: its window allows at most Open of them ----
     logic                  comes, loads, ends, ended_q, is_last;
     logic [TokensLog2-1:0] row;
     logic [2:0]            open_q;
@@ -117,8 +116,8 @@ module prove_merge_table #(
     assign ends    = accept && (is_last || is_kept) && mask[reader_i];
     always_comb if (32'(open_q) == Open) assume (!i_dut.any_lane || !i_dut.choice[reader_i]);
 
-    // ---- one of them: in an entry, or past the table ----
-    logic       mine_q, begun_q, alone_q; // it is open, its answer has begun, it is past the table
+    // ---- the followed load ----
+    logic       mine_q, begun_q, alone_q; // it is open; its answer has begun; unused
     logic [1:0] way_q, set_q;
     logic [TokensLog2-1:0] mine_row_q;
     logic       of_mine;  // the packet is of its answer
@@ -133,7 +132,7 @@ module prove_merge_table #(
     assign of_mine = mine_q && !is_kept && !who_i[15]
                      && who_i == 16'(way_q) * 16'(Sets) + 16'(set_q);
 
-    // entries whose answer has begun
+    // Entries whose answer has begun.
     logic [Ways*Sets-1:0] begun_entry_q, begun;
     logic [1:0]           entry;
     assign entry = 2'(way) * 2'(Sets) + 2'(i_dut.set);
@@ -159,22 +158,22 @@ module prove_merge_table #(
             end
         end
         if (rst_n && !go_i) begin
-            // its answer is of its row, and every packet of it goes to the reader
+            // every packet of its answer is of its row, and goes to the reader
             a_row:   assert (!(of_mine && accept) || (32'(row_i) == 32'(mine_row_q)
                                                      && mask[reader_i]));
-            // of its answer it misses no packet
+            // a load joins no answer that has begun, so that it misses no packet
             a_whole: assert (!(loads && i_dut.joins) || !begun[entry]);
-            // nobody gets an answer without a load that is open
+            // no answer without an open load
             a_open:  assert (!ends || open_q != '0);
             a_count: assert (32'(open_q) <= Open);
-            // its window hears of each end
+            // its window gets each end
             a_told:  assert (answered[reader_i] == ended_q);
             a_idle:  assert (!idle || open_q == '0);
             a_stays: assert (!mine_q || i_dut.valid_q[way_q][set_q]);
-            // a load that begins waits for a FETCH, of this cycle or of before, or for a kept row
+            // a load waits for exactly one FETCH, of this cycle or earlier, or for one kept row
             a_fetch: assert (!loads || (4'(i_dut.makes) + 4'(i_dut.bypasses) + 4'(i_dut.joins)
                                         + 4'(i_dut.kept)) == 4'd1);
-            // it waits for readers, and no longer than it may
+            // a FETCH waits for readers no longer than allowed
             a_wait:  assert (3'(waited_q) <= 3'(wait_i) + 3'd1);
             c_wait:  cover (Keep ||
                             (waited_q == 3'd3 && i_dut.fetch_full && i_dut.level == 3'd1));
@@ -191,7 +190,7 @@ module prove_merge_table #(
 
     wire unused = &{1'b0, bad, bad_code, upper, alone_q};
 
-    // a lane waits for one of each other reader while there is room for a FETCH
+    // While its window has room, a lane waits for at most 2 Others other choices.
     f_fair #(.Bound(2 * Others)) i_fair (
         .clk_i, .rst_ni(rst_n), .wait_i(lane_i[reader_i] && !take[reader_i] && 32'(open_q) < Open),
         .served_i(i_dut.any_lane && i_dut.choice[reader_i]), .other_i(i_dut.any_lane)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// GRANTs and FETCHs that an output makes, offered and sent at any time.
+// An output has GRANTs and FETCHs, which are offered and sent at any time.
 `default_nettype none
 
 module prove_request_turn (
@@ -18,7 +18,7 @@ module prove_request_turn (
         .valid_o(valid), .fetch_o(is_fetch), .upper_o(upper), .sent_i(sent)
     );
 
-    // what is offered stays until it is sent
+    // What is offered stays until it is sent.
     logic        grant_q, fetch_q, valid_q, is_fetch_q;
     logic [63:0] grant_upper_q, fetch_upper_q, upper_q;
     always_ff @(posedge clk_i) begin
@@ -43,7 +43,7 @@ module prove_request_turn (
         c_turn:  cover (grant_sent && fetch_i && fetch_q);
     end
 
-    // no GRANT stands behind more than one FETCH, and no FETCH behind more than one GRANT
+    // A GRANT waits for at most one FETCH, and a FETCH for at most one GRANT.
     f_fair #(.Bound(1)) i_grant (
         .clk_i, .rst_ni(rst_n), .wait_i(grant_i), .served_i(grant_sent), .other_i(fetch_sent)
     );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The guard of a port against anything that an endpoint may do: flits, classes and pauses are free
-// inputs, and so is what waits for it.
+// The endpoint may do anything: flits, classes and pauses are free inputs. The signals that report
+// who waits for the port are free, too.
 `default_nettype none
 `include "bundles.svh"
 
@@ -12,8 +12,8 @@ module prove_port_guard #(
     disable_i, step_i, report_take_i,
     input wire `MW_LINK(Cfg) up_i,
     input wire logic [2:0]   tick_i, starved_i,
-    input wire logic [1:0]   one_i              // the class that is followed: CTRL, STORE, PART,
-                                                // or its own open packet
+    input wire logic [1:0]   one_i              // the followed limit: CTRL, STORE, PART, or the
+                                                // open packet
 );
     logic            rst_n, drop, down, flush, report;
     `MW_LINK(Cfg)    in;
@@ -27,23 +27,22 @@ module prove_port_guard #(
         .report_o(report), .report_code_o(report_code), .report_take_i
     );
 
-    // ---- what goes in is whole packets; what is not as it came is marked ----
+    // ---- only whole packets enter; a changed one is marked ----
     logic       inside_q;       // a packet has begun towards the input
     logic [1:0] inside_cls_q;
-    logic       up_open_q;      // one of the endpoint has begun (a new start of the
-                                // endpoint forgets it)
+    logic       up_open_q;      // a packet of the endpoint has begun; a flush clears it
     logic       same;
     assign same = up_i.valid && in.last == up_i.last && in.err == up_i.err && in.data == up_i.data;
 
-    // ---- time: how long the chosen thing has waited, in its ticks ----
+    // ---- time: ticks for which the followed limit has been running ----
     logic       waits, ticks, up, up_q, cause;
     logic [1:0] waited_q, one_q;
     assign up    = i_dut.state_q == 5'd0;   // Up
     assign waits = (one_i == 2'd3) ? up_open_q : starved_i[one_i];
     assign ticks = (one_i == 2'd3) ? tick_i[0] : tick_i[one_i];
 
-    // ---- nothing goes down without a cause: each has a counter of its own ----
-    logic       shut_q;         // marked in the cycle before: what comes does not go in
+    // ---- no port goes down without a cause: each cause has its own counter ----
+    logic       shut_q;         // down in the cycle before: what comes does not enter
     logic [2:0] three;
     logic       three_open;
     logic [1:0] count_q [4];
@@ -74,7 +73,7 @@ module prove_port_guard #(
         if (!rst_n || !up || !waits) waited_q <= '0;
         else if (ticks && waited_q != 2'd3) waited_q <= waited_q + 2'd1;
         if (rst_n) begin
-            // consecutive, one class
+            // flits are consecutive, and of one class
             a_whole:  assert (!inside_q || (in.valid && in.cls == inside_cls_q));
             a_begins: assert (inside_q || !in.valid
                               || (!shut_q && !up_open_q && same && in.cls == up_i.cls));
@@ -85,14 +84,14 @@ module prove_port_guard #(
             a_down:   assert (!down || (!in.valid && !inside_q));
             a_time:   assert (!(up && waited_q == 2'd3) || cause);
             a_marked: assert (!(up_q && cause_q) || !up);                           // at once
-            // and for nothing else
+            // for no other cause
             a_cause:  assert (!(up_q && !up) || cause_q);
             a_report: assert (!(up_q && !up && !disabled_q) || report);
         end
     end
     always_comb if (rst_n) assume (one_i == one_q);
 
-    // what the assumption leaves
+    // reachable under the assumptions
     logic was_down_q;
     always_ff @(posedge clk_i) begin
         was_down_q <= rst_n && (was_down_q || down);

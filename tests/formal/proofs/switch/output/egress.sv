@@ -6,8 +6,8 @@ module prove_egress #(
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned Window = 0,
     parameter bit          BySwitch = 1'b0, // GRANTs are made
-    parameter bit          Claims = 1'b0,   // inputs are claimed at any time; read_turns' proof
-                                            // says how long one waits
+    parameter bit          Claims = 1'b0,   // inputs are claimed at any time; the proof of
+                                            // read_turns bounds the wait
     localparam int unsigned N = 3,
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
@@ -76,7 +76,7 @@ module prove_egress #(
     assign start_store = pop != '0 && cls == 2'd1;
     assign start_ctrl  = (pop != '0 && cls == 2'd0) || from_error;
     assign start       = pop != '0 || res_start || from_error || from_grant;
-    // an ERROR packet of the switch takes a credit of CTRL as it starts, and is sent later
+    // An ERROR packet of the switch uses a CTRL credit when it starts, and is sent later.
     assign from_error  = i_dut.ctrl_start && pop == '0;
     assign from_grant  = i_dut.grant_start;
 
@@ -122,11 +122,11 @@ module prove_egress #(
     );
 
     // ---- flits ----
-    // Each packet leaves two cycles after its start, whole, as long as its description says.
+    // Each packet leaves two cycles after its start, whole, with the length of its description.
     logic [4:0] length, length_q, length_qq, left_q;
     logic       start_q, start_qq;
-    logic       gone_q, gone_qq, gone_left_q, gone;   // a packet begun while the port was
-                                                      // down is gone, whole
+    logic       gone_q, gone_qq, gone_left_q, gone;   // a packet that starts while the port is down
+                                                      // is discarded whole
     logic [4:0] targets;
 
     assign targets = (5'(more_i) + 5'(FlitBytes / 2 - 1)) / 5'(FlitBytes / 2);
@@ -153,7 +153,7 @@ module prove_egress #(
 
     // ---- the store that is being read ----
     logic [N-1:0] from, from_q;
-    logic         notified_q;   // and was said to be sent
+    logic         notified_q;   // its end was reported
     assign from = from_q;
     always_ff @(posedge clk_i) begin
         if (!rst_n) from_q <= '0;
@@ -181,7 +181,7 @@ module prove_egress #(
             a_asked:  assert ((pop & ~((cls == 2'd0) ? open_ctrl : (cls == 2'd1) ? open_store
                                        : (cls == 2'd2) ? open_req : '0)) == '0);
             a_result: assert (!res_start || res_valid_i);
-            // each goes once
+            // each starts once
             a_grant:  assert (!from_grant || (open_grant && pop == '0 && cls == 2'd2));
             a_first:  assert (pop == '0 || cls != 2'd2 || !open_grant);
             a_sent_g: assert (!grant_sent || began_q);
@@ -191,12 +191,12 @@ module prove_egress #(
             a_gone:   assert (discard == (start && down_i));
             a_whole:  assert (dn.valid == (left != '0 && !gone)
                               && (!dn.valid || dn.last == (left == 5'd1)));
-            // a store is said to be sent once, at its end or a cycle before
+            // a store is reported as sent once, at its end or one cycle before
             a_sent:   assert (Window == 0
                               || ((sent & ~(sent & from)) == '0 && !(notified_q && sent != '0)
                                               && (free_store == '0 || notified_q
                                                   || sent == free_store)));
-            // a class that waits, and has no turn for want of a credit, says so
+            // a class that waits without a credit is reported
             a_starved: assert (starved == {res_valid_i && used_part == part_limit_i,
                                            has_store_i != '0 && used_store == store_limit_i,
                                            (has_ctrl_i != '0
@@ -205,7 +205,7 @@ module prove_egress #(
             a_able:   assert (able
                               == (has_req_i | ((used_store == store_limit_i) ? '0 : has_store_i)
                                        | ((used_ctrl == 2'd2) ? '0 : has_ctrl_i)));
-            // known a cycle before, and the same
+            // valid one cycle early, and equal
             a_free:   assert (i_dut.free_q == (!i_dut.busy_q || i_dut.read_last));
             a_held:   assert (!(hold_i && start));
             c_all:    cover (has_ctrl_i != '0 && has_req_i != '0 && has_store_i != '0
@@ -224,9 +224,10 @@ module prove_egress #(
         end
     end
 
-    // ---- a class that waits with credit lets at most 16 packets of others pass, CTRL
-    // one, an input at most the others of its class, with a window 8 N - 1 stores,
-    // whichever are urgent ----
+    // ---- fairness ----
+    // A class that waits with a credit lets at most 16 packets of others pass, CTRL one. An input
+    // lets at most N - 1 packets of its class pass. With a window it lets 8 N - 1 stores pass,
+    // whichever are urgent.
     f_fair #(.Bound(1)) i_fair_ctrl (
         .clk_i, .rst_ni(rst_n), .wait_i(open_ctrl != '0 && used_ctrl != 2'd2),
         .served_i(start_ctrl), .other_i(start)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// An input whose sender keeps to no credits: packets of any class and length come
-// whenever they like, whether the queue has room or not. What a_almost_full says is
-// what flit_queue's proof assumes.
+// The sender ignores credits. Packets of any class and length come at any time, whether the queue
+// has room or not. The proof of flit_queue assumes what a_almost_full asserts.
 `default_nettype none
 
 module prove_credit_gate #(
@@ -26,7 +25,8 @@ module prove_credit_gate #(
 
     logic rst_n, first, second, enters, last, err, scarce;
     error_pkg::err_e code;
-    logic inside_q, open_q, head_q;          // in a packet; it was let in; its first flit has been
+    logic inside_q, open_q, head_q;          // in a packet; it was admitted; its first flit has
+                                             // come
     logic [1:0] cls_q, store_q, ctrl_q;      // credits that the sender holds
     logic begins, open, cut, went_q;         // went_q: a flit has entered since the queue
                                              // became almost full
@@ -51,7 +51,7 @@ module prove_credit_gate #(
         endcase
         if (!rst_n) assume (!valid_i && crd_i == '0);
         if (inside_q) assume (cls_i == cls_q);
-        if (ctrl_q == 2'(Pkts)) assume (!crd_i[0]);   // no more credits than there are
+        if (ctrl_q == 2'(Pkts)) assume (!crd_i[0]);   // no more credits than exist
         if (store_q == 2'(Pkts)) assume (!crd_i[1]);
     end
 
@@ -75,7 +75,7 @@ module prove_credit_gate #(
 
             a_first:   assert (first == !inside_q);
             a_second:  assert (second == (HeadFlits == 2 && head_q));
-            // whole, or cut, or not at all
+            // a packet enters whole, cut, or not at all
             a_enters:  assert (enters == (valid_i && (begins ? open : open_q)));
             a_last:    assert (!enters || (last == (last_i || cut) && err == (err_i || cut)));
             a_almost_full: assert (!(enters && almost_full_i && went_q));
@@ -86,7 +86,7 @@ module prove_credit_gate #(
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_full:    cover (enters && cls_i == CLS_STORE && last_i && inside_q);

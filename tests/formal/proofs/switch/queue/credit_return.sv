@@ -42,26 +42,26 @@ module prove_credit_return #(
         assume (one_i != '0 && (one_i & (one_i - 1'b1)) == '0);
         if (rst_n) assume (one_i == one_q);
         else       assume (free_i == '0 && !drop_i && done_i == '0);
-        // the sender has no more packets inside
+        // The sender has at most CtrlPkts packets inside.
         assume (32'(ctrl_q) + $countones({drop_i, free_i}) <= CtrlPkts);
         assume ((done_i & hold) == '0);
     end
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            // every one comes back, none too many
+            // every credit returns, and none too many
             a_ctrl:  assert (crd.cls[0] == (ctrl_q != '0));
             a_store: assert (crd.cls[1] == (room_i == '1) && !crd.cls[2]);
             a_part:  assert ((named & one_i) == '0 || waits_q);    // none too many, and none lost:
             a_kept:  assert (waits_q == ((hold & one_i) != '0));
             a_name:  assert (crd.cls[3] || crd.part == '0);
-            // a waiting credit lets others go, one each cycle
+            // while a credit waits, one returns in each cycle
             a_some:  assert (!waits_q || crd.cls[3]);
             a_idle:  assert (idle == (crd.cls == '0));
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_most:   cover (32'(ctrl_q) == CtrlPkts);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One flit, chosen by the solver (watch_i), is followed through the flit queue of an input; it may
-// be taken in the cycle in which it comes. Flits come whenever almost_full_o lets them: the proof
-// of credit_gate says that they do.
+// The proof follows one flit, which the solver chooses (watch_i), through the flit queue of an
+// input. The flit may be taken in the cycle in which it comes. Flits come whenever almost_full_o
+// allows it. The proof of credit_gate shows that they come only then.
 `default_nettype none
 
 module prove_flit_queue (
@@ -27,7 +27,7 @@ module prove_flit_queue (
 
     assign take = take_i && valid;
     assign mine = in_q && ahead_q == '0;
-    // the followed one comes and goes
+    // The followed flit comes and leaves in one cycle.
     assign pass = valid_i && watch_i && !in_q && take && count_q == '0;
 
     always_comb begin
@@ -54,7 +54,7 @@ module prove_flit_queue (
                 else ahead_q <= ahead_q - 1'b1;
             end
 
-            // nothing out of nowhere
+            // only a flit that has come is shown
             a_shown: assert (!valid || count_q != '0 || valid_i);
             a_soon:  assert (hidden_q < 2'd3 && (count_q != '0 || valid == (valid_i && direct_i)));
             a_order: assert (!(mine && take) || data == value_q);
@@ -66,12 +66,12 @@ module prove_flit_queue (
                              && (!held_valid || held == data));
             a_empty: assert (empty == (count_q == '0));
             a_room:  assert (count_q <= (DW+1)'(2 ** DW));
-            // what credits allow does not raise it
+            // packets within credits do not raise it
             a_almost_full: assert (!almost_full || count_q >= (DW+1)'(2 ** DW - 5));
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_full:   cover (almost_full);

@@ -39,7 +39,7 @@ module prove_gated_ram (
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_known: cover (known == '1);

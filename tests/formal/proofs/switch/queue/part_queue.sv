@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// FlitBytes 64 makes packets of two flits; nothing in the module depends on the number.
+// With FlitBytes 64 packets have two flits. Nothing in the module depends on the number.
 `default_nettype none
 
 module prove_part_queue #(
@@ -46,8 +46,8 @@ module prove_part_queue #(
     end
 
     assign start = we_i && !widx_i;
-    // the writer starts a packet only with a credit, its second flit follows at once or
-    // never; the reader stays behind it
+    // The writer starts a packet only with a credit. The second flit follows at once or never. The
+    // reader stays behind the writer.
     always_ff @(posedge clk_i) begin
         open_q  <= rst_n && start && !short_i;
         count_q <= rst_n ? count_q + W'(start) - W'(done_i) : '0;
@@ -68,7 +68,7 @@ module prove_part_queue #(
         if (rst_n) assume (line_i == line_q);
     end
 
-    // one flit (line_i) of one packet is followed
+    // The proof follows one flit (line_i) of one packet.
     assign mine = in_q && ahead_q == '0;
     always_ff @(posedge clk_i) begin
         if (!rst_n) begin
@@ -103,7 +103,7 @@ module prove_part_queue #(
         writing_q <= start && watch_i && !in_q;
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_full:  cover (full && has);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A join and an egress around the turns at three RAMs. The join passes over any members, up
-// to Pass flits each; egress chooses in each cycle in which it may, round robin among the
-// inputs that are able and not claimed, and reads up to Packet flits. What is followed for
-// the bounds is one input (one_i).
+// A join and an egress share three RAMs by turns. The join passes over any members, up to Pass
+// flits each. Egress chooses in each cycle in which it may, round robin among inputs that are able
+// and not claimed. It reads up to Packet flits. The bounds are checked for one input (one_i).
 `default_nettype none
 
 module prove_read_turns #(
@@ -26,9 +25,9 @@ module prove_read_turns #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    // The join waits for the choice of each input at most once, and for its claim;
-    // an input that is able loses Inputs - 1 choices by its place in the order, and by a claim
-    // as many as fit in its cycles.
+    // The join waits for at most one choice of each input, and for its claim. An able input loses
+    // at most Inputs - 1 choices to the order. It loses to a claim as many as fit in the cycles of
+    // the claim.
     localparam int unsigned JoinBound   = Inputs * Packet + 2;
     localparam int unsigned EgressBound = Inputs + Pass;
 
@@ -101,7 +100,7 @@ module prove_read_turns #(
         .served_i((pop & one_i) != '0), .other_i(open)
     );
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_pass: cover (pass_q && done);

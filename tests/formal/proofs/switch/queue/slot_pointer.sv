@@ -22,8 +22,8 @@ module prove_slot_pointer #(
         else if (ptr == one_i) begin
             seen_q  <= 1'b1;
             first_q <= count_q;
-            // a value comes back after exactly 2**(W+1) steps, so all values are
-            // used, each slot once a round
+            // a value returns after exactly 2**(W+1) steps, so all values are used, each slot once
+            // per round
             a_once: assert (!seen_q || first_q == count_q);
         end
         if (rst_n) begin
@@ -33,7 +33,7 @@ module prove_slot_pointer #(
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_round: cover (seen_q && first_q == count_q && ptr == one_i);

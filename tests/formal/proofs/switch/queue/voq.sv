@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One packet (watch_i) and one line of it (line_i) are followed through a queue of the switch.
-// FlitBytes 32 makes a payload of four flits; nothing in the module depends on the number. What the
-// surroundings do: the input writes header and targets of a packet and its description, pushes it
-// or not, then writes its payload; the output takes a packet, reads it, stays behind the writer,
-// and frees it; credits and windows bound what is inside.
+// The proof follows one packet (watch_i), and one line of it (line_i), through a queue of the
+// switch. With FlitBytes 32 a payload has four flits. Nothing in the module depends on the number.
+// The input writes header, targets and description of a packet, pushes it or not, and then writes
+// its payload. The output takes a packet, reads it behind the writer, and frees it. Credits and
+// windows bound what is inside.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_voq #(
     parameter int unsigned StorePkts = 2,
-    parameter bit          SharedRam = 1'b0, // another queue in the same RAM: one word of it
-                                             // (word_i) is followed
-    // words come a cycle behind their addresses; what is being written is read two cycles later
+    parameter bit          SharedRam = 1'b0, // another queue uses the same RAM; the proof follows
+                                             // one word of it (word_i)
+    // Words come one cycle after their addresses. A word that is written is read two cycles later
+    // at the earliest.
     parameter bit          Late = 1'b0,
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
@@ -72,14 +73,14 @@ module prove_voq #(
     assign issue = room && others_i;
     assign ends  = busy_q && end_i;
 
-    // ---- the surroundings ----
+    // ---- input and output ----
     logic [2:0][2:0] count_q, inside_q;    // packets by class: pushed and not taken,
                                            // pushed and not freed
     logic [2:0]      held_q;               // STORE credits that the sender holds
-    logic            missed_q;             // a packet went elsewhere in the cycle before:
-                                           // its slot is free from now on
+    logic            missed_q;             // a packet went elsewhere in the cycle before: its slot
+                                           // is free from now on
     logic            paying_q;             // the payload of the last STORE packet may be written
-    logic            coming;               // a packet
+    logic            coming;               // a packet comes
     assign coming = wr_valid_i || push_i || desc_we_i;
 
     always_comb begin
@@ -156,7 +157,7 @@ module prove_voq #(
         end
     end
 
-    // ---- the packet that is followed, and what was last written for the next of each class ----
+    // ---- the followed packet, and the last values written for the next one of each class ----
     logic [2:0]   next_known_q, next_known, next_val_q, next_val, notified_q, notified;
     `MW_DESC(Cfg) next_desc_q [3], next_desc [3], desc_q;
     logic         in_q, val_q, dknown_q, writing_q, ask_q, want_q;
@@ -181,7 +182,7 @@ module prove_voq #(
         end
     end
     assign mine = in_q && ahead_q == '0 && pop_i && cls_i == wcls_q;
-    // a flit of a payload comes once
+    // A flit of a payload is written once.
     always_comb if (Late && writing_q && known_q && wr_valid_i && wline_i == line_i)
         assume (region_i != 2'd3);
 
@@ -238,7 +239,7 @@ module prove_voq #(
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_full:   cover (count_q[1] == 3'(StorePkts) && held_q == '0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The look-ahead window of one input with two outputs, each with its queue. The input pushes
-// packets with a copy for one output or both, or drops them, while it holds credits; each output
-// takes what it is shown, and is done with it, whenever it likes or never: either may be blocked
-// for ever. left_q knows of every packet, by its number, which copies have not been sent.
+// The look-ahead window belongs to one input with two outputs, each with its queue. While the input
+// holds credits, it pushes packets with a copy for one output or both, or drops them. Each output
+// takes a shown copy, and finishes it, at any time or never. left_q has the unsent copies of each
+// packet, by its number.
 `default_nettype none
 `include "bundles.svh"
 
@@ -61,8 +61,8 @@ module prove_window #(
         );
     end
 
-    // ---- the surroundings ----
-    // Credits, and outputs that are sending until free_i, and all but done from sent_i on.
+    // ---- input and outputs ----
+    // There are credits. An output is sending until free_i, and almost finished from sent_i on.
     assign sent = sent_i & sending_q;
     always_comb begin
         if (!rst_n) assume (!arrive_i && pop_i == '0);
@@ -81,11 +81,11 @@ module prove_window #(
 
     // ---- copies not sent, by number; those not taken ----
     logic [Numbers-1:0][1:0] left_q, there_q;
-    logic [1:0][SeqW-1:0]    number_q, next;   // of the copy on its way; of the next
-                                               // one of each queue
+    logic [1:0][SeqW-1:0]    number_q, next;   // of the copy on its way; of the next copy of each
+                                               // queue
     logic [1:0]              some;
     logic [SeqW-1:0]         packets;          // from the oldest on
-    logic [Numbers-1:0]      outside;          // not sent, and not one of these
+    logic [Numbers-1:0]      outside;          // not sent, and not among these
 
     assign packets = win.seq - win.oldest;
 
@@ -123,21 +123,20 @@ module prove_window #(
             end
         end
         if (rst_n && limit_i != '0) begin
-            // numbers of different packets differ: what is not sent, and what may still come, lies
-            // between the oldest and StorePkts packets behind it
+            // Numbers of different packets differ: those not sent, and those that may still come,
+            // are among StorePkts packets from the oldest on.
             a_few:    assert (packets <= SeqW'(StorePkts) && packets + held_q <= SeqW'(StorePkts));
             a_inside: assert (outside == '0);
-            // an output is shown its next copy if, and as soon as, that is one of the limit_i
-            // packets behind the oldest, whatever the other does
+            // an output is shown its next copy exactly if that is one of the limit_i packets from
+            // the oldest on, whatever the other output does
             a_shown:  assert (has == {some[1] && SeqW'(next[1] - win.oldest) < limit_i,
                                       some[0] && SeqW'(next[0] - win.oldest) < limit_i});
             a_idle:   assert (idle == (win.seq == win.oldest));
         end
     end
 
-    // ---- how it hangs together, which the rest follows from: of each queue the places in their
-    // order, what is on its way, slots and promises ----
-    logic [1:0][SeqW-1:0] n_q;        // as there, without a window too
+    // ---- lemmas: of each queue the places in order, what is on its way, slots and promises ----
+    logic [1:0][SeqW-1:0] n_q;        // as there, also without a window
     logic [1:0] in_order;
     logic [1:0][SeqW:0]  there;       // copies in each queue
     logic [Numbers-1:0][1:0] away;    // on their way
@@ -194,8 +193,9 @@ module prove_window #(
         end
     end
 
-    // ---- the oldest is the oldest: it has a copy left, or the next one is in its place in the
-    // next cycle; never is one with a copy left passed over ----
+    // ---- the oldest packet ----
+    // The oldest packet has a copy left, or the next one replaces it in the next cycle. No packet
+    // with a copy left is passed over.
     logic            step_q, count_q;
     logic [SeqW-1:0] oldest_q;
     logic [1:0]      left;
@@ -209,7 +209,7 @@ module prove_window #(
         if (count_q && rst_n) a_step: assert (win.oldest == oldest_q + SeqW'(step_q));
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_none:    cover (limit_i == '0 && has == '1);

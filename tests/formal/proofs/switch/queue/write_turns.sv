@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A link that brings partials as closely as it can or not, each behind its header, and a parser
-// that enters a payload when it may and stays in it as long as a payload lasts. FlitBytes 32 and 64
-// make packets of four and two flits. The data are the number of the flit.
+// The link brings partials with any gaps or none, each after its header. The parser enters a
+// payload when it may, and stays in it for at most the length of a payload. With FlitBytes 32 and
+// 64 packets have four and two flits. The data of a flit are a mark and its last flag.
 `default_nettype none
 
 module prove_write_turns #(
@@ -29,10 +29,10 @@ module prove_write_turns #(
     logic [OffW-1:0] idx_q, left_q, idx;
     logic [8*FlitBytes+1:0] data;
     logic [OffW-1:0] idx_wq, out_idx;
-    logic [OffW-1:0] next_q;        // the flit that a partial goes on with
+    logic [OffW-1:0] next_q;        // the next flit of the open partial
     logic            open_q;        // a partial is being written
     logic            wr_valid, part_we_q, copy, copy_q;
-    logic            out_we;        // a flit of a partial is written: its word
+    logic            out_we;        // a flit of a partial is written
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     write_turns #(.Cfg(Cfg)) i_dut (
@@ -47,10 +47,11 @@ module prove_write_turns #(
     assign out_we = Late ? part_we_q : part_we;
     assign out_idx = Late ? idx_wq : idx;
 
-    // a header, then the flits one behind the other
+    // A header, then the flits without gaps.
     assign we   = in_q;
     assign last = end_i || idx_q == '1;
-    // the parser is in a payload for Flits cycles at most, and enters one when it is not paused
+    // The parser is in a payload for at most Flits cycles, and enters one only when it is not
+    // paused.
     assign pay  = pay_q ? left_q != '0 && !leave_i : payload_i && !pause;
 
     always_ff @(posedge clk_i) begin
@@ -87,7 +88,7 @@ module prove_write_turns #(
         .show_i(out_we), .out_i(data[1:0]), .count_o()
     );
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_waits: cover (begin_i && pay_q);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Partial sums cannot wait in a circle: ports 0 and 2 ask for rows all the time, the hubs of ports
-// 1 and 3 owe both of them a packet for each row and begin in any order, each with one credit per
-// requester. Port 0 adds hub 1 first, port 2 hub 3. Whatever the order, every requester gets a
-// result within Bound cycles, again and again.
+// Partial sums cannot deadlock. Ports 0 and 2 request rows all the time. The hubs of ports 1 and 3
+// send both of them a packet for each row, and begin in any order. Each hub has one credit per
+// requester. Port 0 adds hub 1 first, port 2 hub 3. In any order every requester gets a result
+// within Bound cycles, again and again.
 `default_nettype none
 
 module prove_partials #(
@@ -40,7 +40,7 @@ module prove_partials #(
     for (genvar h = 0; h < 2; h++) begin : gen_hub
         logic [1:0] can;
         assign can     = credit_q[h];
-        // requesters in turn; the one whose turn it is not, when the other has no credit
+        // Requesters take turns. If the next one has no credit, the other one is served.
         assign send[h] = (!rst_n || lazy_i[h]) ? 2'd0 : can[turn_q[h]] ? 2'd1 << turn_q[h] : can;
 
         credit_return #(.Cfg(CfgHubs)) i_credits (
@@ -78,7 +78,7 @@ module prove_partials #(
             );
             assign done[h][r] = q_done[D];
         end
-        // rows of one flit, a new one asked for as soon as the window allows it
+        // Rows have one flit. A new row is requested as soon as the window allows it.
         reduce_join #(.Cfg(Cfg)) i_join (
             .clk_i, .rst_ni(rst_n),
             .open_valid_i(rst_n && !full), .open_mask_i(2'b11), .open_bytes_i(15'd15),
@@ -102,7 +102,7 @@ module prove_partials #(
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_start:  cover (send != '0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Rows of two kinds alternate, with masks and lengths of their own. A flit of a partial sum is a
-// word of 4 bits {member, packet modulo 2, flit modulo 2}, and the adder writes down what it adds:
-// the result must be the words of all members of the row, each once, in the order of the mask.
+// Rows of two kinds alternate, each with its own mask and length. A flit of a partial sum is a word
+// of 4 bits {member, packet modulo 2, flit modulo 2}. The model of the adder records what it adds.
+// The result must be the words of all members of the row, each once, in the order of the mask.
 `default_nettype none
 
 module prove_reduce_join #(
@@ -35,7 +35,7 @@ module prove_reduce_join #(
     logic [2:0]              idx;
     logic [6:0]              res_len;
     logic [127:0]            res_data;
-    logic                    kind_q;                      // of the next row that is asked for
+    logic                    kind_q;                      // kind of the next row to open
     logic [Members-1:0]      has_q, in_par_q, out_par_q;  // packets taken from a member and seen in
                                                           // results, modulo 2
     logic [129:0]            data_q;
@@ -121,7 +121,7 @@ module prove_reduce_join #(
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_start:  cover (open_i);

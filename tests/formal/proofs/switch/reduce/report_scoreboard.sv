@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The table of a port beside what is known of one of its tokens, over any number of layers with
-// anything in the table before the first: entries, one in two cycles at most, and lanes of any
-// source for any token at any time; the port may be down at any time. A layer ends whenever the
-// table is idle, with rows that are not complete. With tile reductions the members of every row are
-// the same.
+// The proof has the expected state of one token, over any number of layers. Before the first one
+// the table holds anything. Entries come at most once in two cycles. Lanes come from any source for
+// any token at any time. The port may be down at any time. A layer ends whenever the table is idle,
+// also with incomplete rows. With tile reductions all rows have the same members.
 `default_nettype none
 `include "bundles.svh"
 
@@ -97,7 +96,7 @@ module prove_report_scoreboard #(
         if (entry_i) assume (members_i != '0 && cnt_i != '0);
     end
 
-    // ---- what is said of the token: an entry in the cycle behind, a lane when it was taken ----
+    // ---- events of the token: an entry one cycle later, a lane when it is taken ----
     logic                  said, mine_q, own_q, of_own, good, complete;
     logic [1:0]            cnt_q, members_q;
     logic [TokensLog2-1:0] said_index, index_q;
@@ -129,9 +128,9 @@ module prove_report_scoreboard #(
                       && (TileReductions ? missing_q == from
                           : wanted_q && (of_own ? left_q == '0 : left_q == 2'd1 && !wait_own_q));
 
-    logic         pends_q, pends_qq;   // it is ready to open, and was not taken
+    logic         pends_q, pends_qq;   // it is ready to open, and has not been taken
     logic         notified_q;          // it was ready to open in this layer
-    logic [1:0]   others_q;            // taken before it
+    logic [1:0]   others_q;            // others taken before it
     logic [N-1:0] bad_q;
     logic         bad_known_q, err_q, mine_qq;
 
@@ -169,14 +168,14 @@ module prove_report_scoreboard #(
         pends_qq <= rst_n && pends_q && !fell;
 
         if (rst_n) begin
-            // ready to open once, when all have reported
+            // a row is ready to open once, when all have reported
             a_once:    assert (!(complete && notified_q));
             a_ready:   assert (!ready_to_open || ready_index != one_i || pends_q);
             a_members: assert (!ready_to_open || ready_index != one_i || ready_members
                                == (TileReductions ? all_i : set_q));
             a_here:    assert (!(pends_q && pends_qq && !fell) || ready_to_open);
             a_turn:    assert (!pends_q || fell || 32'(others_q) < Tokens);
-            // errors, of what was said of this token, and of nothing else
+            // errors are those of events of this token, and no others
             a_bad:     assert (!bad_known_q || bad == bad_q);
             a_err:     assert (!err_q
                                || (err.valid && err.code == (mine_qq ? error_pkg::ERR_COUNT
@@ -190,7 +189,7 @@ module prove_report_scoreboard #(
         end
     end
 
-    // a lane waits for one of each other source, and for as many entries
+    // A lane waits for one of each other source, and for as many entries.
     f_fair #(.Bound(2 * N)) i_fair (
         .clk_i, .rst_ni(rst_n), .wait_i((lane_i & source_i) != '0 && (take & source_i) == '0),
         .served_i(i_dut.any_lane && (i_dut.choice & source_i) != '0), .other_i(1'b1)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Two ports that open rows of each other, between anything that is ready to open, joins that
-// end rows at any time, and outputs that send GRANTs at any time. Of the rows of port 0 two are
-// followed, which its join gets one behind the other.
+// Two ports open rows of each other. Any rows are ready to open. Joins end rows, and outputs send
+// GRANTs, at any time. The proof follows two rows of port 0, which its join gets one after the
+// other.
 `default_nettype none
 
 module prove_row_open #(
-    parameter bit Own = 1'b0,  // the grants that are looked at are those of port 0
-                               // itself, else of port 1
+    parameter bit Own = 1'b0,  // checks the grants of port 0 itself, else those of port 1
     localparam int unsigned N = 2,
     localparam int unsigned TokensLog2 = 2,
     localparam int unsigned OpenRows = 2
@@ -81,14 +80,14 @@ module prove_row_open #(
 
     always_ff @(posedge clk_i) turn_q <= (!rst_n || turn_q == 5'd1) ? '0 : turn_q + 5'd1;
 
-    // ---- two rows of port 0, of indices 1 and 2; others of it have none of these ----
+    // ---- two rows of port 0, with indices 1 and 2, which no other row of it has ----
     localparam int unsigned Q = Own ? 0 : 1;
-    logic       one_q, two_q;         // was opened
-    logic       one_here_q, two_here_q; // was in a GRANT
-    logic       one_now, two_now;     // is in the one that leaves
+    logic       one_q, two_q;         // it was opened
+    logic       one_here_q, two_here_q; // it was in a GRANT
+    logic       one_now, two_now;     // it is in the GRANT that leaves
     logic       order;                // the first is in a lane before the second
     logic       twice;
-    logic [1:0] ready_one_q;          // 1: only the first may follow, 2: the second, 3: neither
+    logic [1:0] ready_one_q;          // rows that came: 0: neither, 1: the first, 2: both
     lane_t      lane;
 
     always_comb begin
@@ -134,7 +133,7 @@ module prove_row_open #(
             one_here_q <= one_here_q || one_now;
             two_here_q <= two_here_q || two_now;
 
-            // only rows that the join has, each once, in its order, all of them
+            // GRANTs have only rows that the join has, each once, in its order, and all of them
             a_one:    assert (!one_now || (one_q && !one_here_q));
             a_two:    assert (!two_now || (two_q && !two_here_q
                                            && (fell_i[Q] || one_here_q || (one_now && order))));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The table of sums between an egress that sends any packets for which it has credits, at any
-// time, and a receiver that returns credits when it likes. Other classes come beside them. When a
-// sum is due is free. Followed are the sums of one address: whose reds are in it, and what leaves
-// for it.
+// Egress sends any packets for which it has credits, at any time. The receiver returns credits at
+// any time. Packets of another class come between them. A sum may become due at any time. The proof
+// follows the sums of one address: whose reds are in a sum, and what leaves for it.
 `default_nettype none
 `include "bundles.svh"
 
@@ -12,8 +11,8 @@ module prove_sum_table #(
     parameter int unsigned Sets = 1,
     parameter int unsigned Credits = 3,
     parameter int unsigned Share = 1,
-    parameter int unsigned Part = 0, // of the proof: 0 the table, 1 the way behind it, 2 that all
-                                     // leaves
+    parameter int unsigned Part = 0, // of the proof: 0: the table, 1: the path after it, 2: all
+                                     // sums leave
     localparam int unsigned N = 3
 ) (
     input wire logic         clk_i, valid_i, other_i, long_i, crd_i, hold_i, quiet_i, red_i,
@@ -40,23 +39,23 @@ module prove_sum_table #(
     localparam int unsigned   Through = fp_pkg::FpAddLatency + 3; // cycles from a flit that is
                                                                   // taken to the one that leaves
 
-    logic [3:0]          egress_q, there_q; // credits of egress, of packets that are on their way
-                                            // or at the receiver
+    logic [3:0]          egress_q, there_q; // credits of egress; packets on their way or at the
+                                            // receiver
     logic                rst_n, hold, hold_store, starts, crd, idle;
     logic [N-1:0]        bad;
     error_pkg::err_e     bad_code;
     `MW_LINK(Cfg)        in, dn;
 
-    // ---- what comes: reds, marks and other stores; packets of another class ----
+    // ---- input: reds, marks and other stores; packets of another class ----
     typedef enum logic [1:0] {Red, Mark, Store} what_e;
     typedef struct packed {
         what_e what; logic [1:0] src; logic [1:0] addr; logic red; logic poison; logic with_tag;
         logic [7:0] bytes;
     } header_in_t;
-    header_in_t new_in, kept_in_q, shown; // its header; what is in front
+    header_in_t new_in, kept_in_q, shown; // its header; the header in front
     header_t    head, other_head, new_head;
     logic       pop, other_pop;
-    logic       wait_q, other_wait_q;     // a header came before, and is not taken
+    logic       wait_q, other_wait_q;     // a header came earlier, and is not taken
     logic       inside_q, other_inside_q; // a header has been taken, and not all of its packet
     logic       left_q;                   // another flit follows the next one
     logic       other_long_q, other_long, s_last, other_last;
@@ -79,7 +78,7 @@ module prove_sum_table #(
         return h;
     endfunction
 
-    // a payload has a flit, or two, full or not
+    // A payload has one flit or two, full or not.
     assign new_in = '{what: what_e'(kind_i), src: src_i, addr: addr_i, red: red_i, poison: poison_i,
                       with_tag: tagged_i, bytes: (size_i == 2'd0) ? 8'd16 : (size_i == 2'd1) ? 8'd24
                                                : 8'd32};
@@ -141,18 +140,18 @@ module prove_sum_table #(
         if (!rst_n) assume (!valid_i && !other_i && !crd_i);
         if (rst_n) assume (all_i == all_q && limit_i == limit_q && one_i == one_q);
         assume (32'(src_i) < N && kind_i != 2'd3);
-        assume ((all_i & (all_i - 1'b1)) != '0); // with less than two nothing is added up
+        assume ((all_i & (all_i - 1'b1)) != '0); // with fewer than two members nothing is summed
         assume (!(valid_i && other_i));
-        // a packet that has begun has no gap
+        // A packet that has begun has no gap.
         if (inside_q) assume (valid_i);
         if (other_inside_q) assume (other_i);
         if (!inside_q && egress_q == '0) assume (!valid_i);
         if (there_q == '0) assume (!crd_i);
     end
 
-    // ---- what leaves: the header that goes in now, with the time to the downlink before it ----
-    logic    begins, other_begins, lone, goes; // a packet is taken, a sum is made alone; a header
-                                               // goes out
+    // ---- output: the header that enters now, before the delay to the downlink ----
+    logic    begins, other_begins, lone, goes; // a packet is taken; a sum leaves alone; a header
+                                               // leaves
     header_t out;
     assign begins = pop && !inside_q;
     assign other_begins = other_pop && !other_inside_q;
@@ -181,7 +180,7 @@ module prove_sum_table #(
 
     // ---- (b) the sum of one address ----
     logic         mergeable, is_one, adds, dropped, ends;
-    logic [N-1:0] src, in_q, sum;   // whose reds are in it, with the one that comes
+    logic [N-1:0] src, in_q, sum;   // members with a red in it, without and with the current one
     logic         red_q;
     logic [47:0]  one_addr;
     logic [7:0]   one_len_q;
@@ -201,23 +200,23 @@ module prove_sum_table #(
         else in_q <= sum;
         if (adds && in_q == '0) {one_len_q, red_q} <= {shown.bytes, shown.red};
         if (rst_n && Part == 0) begin
-            // a red is dropped exactly if it does not fit the sum that is there
+            // a red is dropped exactly if it does not fit the present sum
             a_drop:  assert (!is_one || dropped == (in_q != '0 && ((in_q & src) != '0
                              || one_len_q != shown.bytes || red_q != shown.red)));
             a_bad:   assert (bad == '0 || (begins && mergeable && bad == src && !i_dut.out));
             a_code:  assert (!dropped || bad_code == (((in_q & src) != '0) ? error_pkg::ERR_COUNT
                              : (one_len_q != shown.bytes) ? error_pkg::ERR_LENGTH
                              : error_pkg::ERR_REDUCTION));
-            // what leaves has the number of all reds that have come since the last one, each once
+            // a sum has the number of all reds that came since the last one, each once
             a_count: assert (!ends || (sum != '0 && out.tag == 8'($countones(sum) - 1)));
             a_like:  assert (!ends || (adds && in_q == '0)
                              || (out.len == 15'(one_len_q)
                                  && out.redop == redop_e'({2'd0, red_q}) && out.own));
-            // one that is complete is not here
+            // a complete sum is not in the table
             a_full:  assert (in_q == '0 || (in_q & all_i) != all_i);
-            // (c) no mark of a source passes a sum that has a red of it
+            // (c) no mark passes a sum that has a red of its source
             a_mark:  assert (!(begins && shown.what == Mark) || (in_q & src) == '0);
-            // (e)
+            // (e) an idle table has nothing inside
             a_idle:  assert (!idle || (in_q == '0 && 32'(egress_q) + 32'(there_q) == Credits));
             c_swap:  cover (ends && !lone && shown.addr != one_i);
             c_lone:  cover (ends && lone && $countones(sum) == 2);
@@ -227,7 +226,7 @@ module prove_sum_table #(
             c_idle:  cover (idle && there_q != '0);
         end
     end
-    // how the table has it
+    // State of the table.
     localparam int unsigned UsedW = $clog2(Ways + 1);
     logic [Ways-1:0]  here;
     logic [UsedW-1:0] used, of[N];
@@ -267,8 +266,9 @@ module prove_sum_table #(
         end
     end
 
-    // ---- (d) packets: whole, as long as they say, and each other one as it came ----
-    logic       flit, last, out_q, more_q;   // a flit goes in that will go out, its last one; ...
+    // ---- (d) packets leave whole, with the length in their header, and others unchanged ----
+    logic       flit, last, out_q, more_q;   // a flit enters that will leave; it is the last one;
+                                             // ...
     logic [1:0] length;
     logic       long_q;                      // two flits are to come
     assign flit   = i_dut.alone_q || other_pop || (pop && (inside_q ? out_q : i_dut.out));
@@ -293,7 +293,7 @@ module prove_sum_table #(
         else if (flit) long_q <= 1'b0;
     end
 
-    // all leave Through cycles later
+    // All leave Through cycles later.
     typedef struct packed {
         logic valid; logic last; logic head; logic [1:0] cls; logic [5:0] opcode; logic own;
         logic poison; logic [1:0] tag; logic [2:0] len; logic [1:0] addr;
@@ -301,7 +301,7 @@ module prove_sum_table #(
     leaves_t      goes_q [Through];
     header_t      dn_head;
     logic         under_way;  // a flit is on its way
-    logic         differs;    // not where the table has it
+    logic         differs;    // the table has it elsewhere
     assign dn_head = header_t'(dn.data);
     always_comb begin
         under_way = 1'b0;
@@ -336,7 +336,7 @@ module prove_sum_table #(
         end
     end
 
-    // ---- a word is read when what was added to it last has been written ----
+    // ---- a word is read after the last addition to it has been written ----
     logic pending, pending_q;
     always_comb begin
         pending = i_dut.a_q.write && {i_dut.a_q.entry, i_dut.a_q.word} == i_dut.read_addr;
@@ -351,9 +351,10 @@ module prove_sum_table #(
                                                || (i_dut.a_q.write && i_dut.a_pair_q))));
     end
 
-    // ---- (f) with credits that come back within Late cycles what is in front waits for Bound
-    // cycles at most, and all leaves as long after the last packet, once the time of each sum is
-    // over. Other classes wait for a packet of this one ----
+    // ---- (f) time ----
+    // Credits return within Late cycles. A packet in front then waits for less than Bound cycles.
+    // All sums leave as soon after the last packet, if each of them is due. Other classes wait for
+    // a packet of this class.
     localparam int unsigned Late = 2, Bound = 40;
     logic [1:0] late_q;
     logic [5:0] waited_q, other_waited_q, quiet_q; // cycles
