@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Layers of any epochs, sweeps and a reset at any time. One epoch is followed: whether the tables
-// are those of the layer that counted in it.
+// Layers of any epoch, sweeps, and a reset come at any time. The proof follows one epoch, and
+// records whether the tables are those of the layer that counted in it.
 `default_nettype none
 
 module prove_cached_handle (
@@ -33,11 +33,12 @@ module prove_cached_handle (
     always_ff @(posedge clk_i) begin
         one_q   <= one_i;
         error_q <= rst_n && go_i && stale;
-        // was_q: the layer that began last is of the followed epoch
+        // was_q: the last layer that started has the followed epoch
         if (!rst_n || sweep_i) {here_q, was_q} <= '0;
         else if (go_i) begin
             was_q <= epoch_i == one_i;
-            // a second one in its epoch clears the counts; one of another epoch has its own
+            // A second layer of the epoch in a row clears the counts. A layer of another epoch
+            // replaces them.
             if (!cached_i) here_q <= epoch_i == one_i && !was_q;
         end
         again_q <= rst_n && go_i && !cached_i && was_q && epoch_i == one_i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// expert_dot with rows of any length, steps and results that wait as they like, and an adder that
-// shows which elements are in a sum: of a row any are marked.
-// Values: what the results are; else when they are there.
+// Rows have any length. Steps and results may wait at any time. Any elements of a row are marked,
+// and the model of the adder shows which elements are in a sum. With Values the proof checks the
+// results, otherwise the time of each result.
 `default_nettype none
 
 module prove_expert_dot #(
@@ -27,7 +27,7 @@ module prove_expert_dot #(
     logic [31:0]          dot;
     logic [Cfg.FlitW-1:0] a[2], b[2];
 
-    // a marked element is NaN, of which the lowest bit is set; the others are 0
+    // A marked element is NaN, whose lowest bit is set. All others are 0.
     always_comb begin
         for (int unsigned f = 0; f < 2; f++) begin
             a[f] = '0;
@@ -43,9 +43,9 @@ module prove_expert_dot #(
         .idle_o(idle)
     );
 
-    // ---- steps as the ports allow: a second step at once, then two cycles are free ----
-    logic       now_q, wait_q, odd_q;  // the second flit of a step; a step that waits; of a group
-    logic [1:0] rows_q, ended_q;       // that have started, of these ended, and not taken
+    // ---- steps as the ports allow: a second one at once, then two free cycles ----
+    logic       now_q, wait_q, odd_q;  // second flit of a step; a step waits; odd step of a group
+    logic [1:0] rows_q, ended_q;       // rows started and not taken; rows of these that have ended
     logic       taken, begins;
 
     assign taken  = dot_valid && ready_i;
@@ -72,8 +72,8 @@ module prove_expert_dot #(
 
     // ---- what is in the results ----
     logic       mark_q, mark;     // of the row that has not ended
-    logic       front_q, back_q;  // of those that have
-    logic [6:0] late_q;           // cycles since a row has ended, or a result was taken
+    logic       front_q, back_q;  // of the rows that have ended
+    logic [6:0] late_q;           // cycles in which a row has ended and no result is shown
 
     assign mark = mark_q || (valid_i && (mark_i & keep_i) != '0);
     always_ff @(posedge clk_i) begin

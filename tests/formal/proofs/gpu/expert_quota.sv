@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Rows that expert.rows takes up at any time, beside what the tracker has of any expert.
+// expert.rows takes up rows at any time. The row tracker may report any counts of any expert.
 `default_nettype none
 
 module prove_expert_quota #(
@@ -23,7 +23,7 @@ module prove_expert_quota #(
     node_pkg::node_cfg_t cfg;
     bundle_pkg::stat_t   stat;
     logic                rst_n, here_q, loads_q;
-    logic [4:0]          taken_q; // as many as there may be at most, and one more
+    logic [4:0]          taken_q; // rows taken up, at most 15
 
     always_comb begin
         cfg             = '0;
@@ -43,7 +43,7 @@ module prove_expert_quota #(
                                     : taken_q + 5'(rows_i);
         here_q <= loads_i && le_i;
         if (rst_n) begin
-            // of the expert of loaded rows no more than were taken up, of others all
+            // of the expert of loaded rows at most the rows taken up, of others all
             a_others:   assert (here_q || stat == stat_i);
             a_complete: assert (!here_q || stat.complete
                                 == ((stat_i.complete < 22'(taken_q)) ? stat_i.complete

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// expert_scan with two experts, tiles of two rows and an engine that takes and ends tiles
-// as it likes: rows become complete one by one, in any order, up to what is expected,
-// which is known from some time on.
+// expert_scan has two experts and tiles of two rows. The engine takes and ends tiles at any time.
+// Rows complete one by one, in any order, up to the expected number. This number becomes final in
+// any cycle.
 `default_nettype none
 `include "bundles.svh"
 
@@ -34,7 +34,7 @@ module prove_expert_scan #(
     logic                rst_n, all_started, take;
     logic [LeW-1:0]      stat_le;
     logic [1:0]          since_q;              // cycles since reset: go in the first
-    logic                run_q, counts_q, busy_q;   // busy: a tile is in the engine
+    logic                run_q, counts_q, busy_q;   // busy: the engine has a tile
     logic [CntW-1:0]     complete_q [Experts], expected_q [Experts], started_q [Experts];
     node_pkg::node_cfg_t cfg;
 
@@ -88,7 +88,7 @@ module prove_expert_scan #(
 
     // ---- what a tile holds ----
     logic [CntW-1:0] size, left;
-    logic            first_q;    // the tile shown was not there a cycle ago
+    logic            first_q;    // the tile was not shown one cycle ago
 
     assign size = tile.behind - tile.first;
     assign left = expected_q[tile.le[0]] - tile.behind;
@@ -115,20 +115,20 @@ module prove_expert_scan #(
         else waits_q <= waits_q + 5'd1;
         if (rst_n) begin
             a_le:    assert (!tile.valid || tile.le < LeW'(Experts));
-            // every row once, in its place, and complete
+            // each row once, in its place, and complete
             a_next:  assert (!tile.valid || tile.first == started_q[tile.le[0]]);
             a_here:  assert (!tile.valid
                              || (size != '0 && size <= complete_q[tile.le[0]] - tile.first));
             a_size:  assert (!tile.valid || size <= CntW'(Tile));
             a_whole: assert (!tile.valid || !first_q || size == CntW'(Tile) || Partial != 0
                              || (counts_q && left == '0));
-            // order rule 8: an open tile does not wait for ever
+            // order rule 8: an open tile starts within the bound
             a_soon:  assert (waits_q < 5'(Bound));
             a_all:   assert (!all_started || (!open && counts_q));
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_full: cover (take && size == CntW'(Tile));

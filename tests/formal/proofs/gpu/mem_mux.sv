@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// mem_rd_mux and mem_wr_mux, which a memory may let wait; addresses and data of two bits.
+// mem_rd_mux and mem_wr_mux, with a memory that may stall. Addresses and data have two bits.
 `default_nettype none
 `include "bundles.svh"
 
@@ -33,7 +33,7 @@ module prove_mem_mux #(
     for (genvar c = 0; c < Clients; c++) begin : gen_client
         assign cl_valid[c] = valid_i[c] && rst_n;
         assign ready[c]    = cl_ready[c];
-        // what a client asks for stays until it is granted
+        // A request stays until it is granted.
         f_stream #(.Width(4), .Assume(1'b1)) i_in (
             .clk_i, .rst_ni(rst_n), .valid_i(cl_valid[c]), .ready_i(ready[c]),
             .data_i({addr_i[c], data_i[c]}),
@@ -75,7 +75,7 @@ module prove_mem_mux #(
         `MW_READ(Cfg)       cl [Clients], rd;
         `MW_ANSWER(Cfg)     answer;
         logic               cl_rvalid [Clients];
-        logic [Clients-1:0] back_q [Latency];     // who was granted, cycle by cycle
+        logic [Clients-1:0] back_q [Latency];     // the client granted in each cycle
         for (genvar c = 0; c < Clients; c++) begin : gen_addr
             assign cl[c] = '{valid: cl_valid[c], addr: addr_i[c]};
         end
@@ -93,7 +93,7 @@ module prove_mem_mux #(
         always_ff @(posedge clk_i) begin
             back_q[0] <= rst_n ? got : '0;
             for (int unsigned l = 1; l < Latency; l++) back_q[l] <= rst_n ? back_q[l-1] : '0;
-            // an answer returns to the client that asked
+            // an answer returns to the client that requested it
             if (rst_n) a_back: assert (rvalid == back_q[Latency-1]);
         end
         f_stream #(.Width($bits(rd))) i_out (
@@ -118,16 +118,16 @@ module prove_mem_mux #(
         one_q  <= one_i;
         idle_q <= rst_n && !valid && valid_i != '0;
         if (rst_n) begin
-            // one access is one client's
+            // each access comes from one client
             a_one:  assert ((got & (got - 1'b1)) == '0 && (got != '0) == took);
             a_addr: assert (!took || addr == from);
-            // a write port takes a cycle to pass on
+            // the write port adds one cycle
             a_some: assert (Write ? (!valid || valid_i != '0) && (!idle_q || valid)
                             : valid == (valid_i != '0));
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_all:  cover (valid_i == '1);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// allocator in front of a memory that lets it wait as it likes: one expert with two rows,
-// four tokens, of which two each share a line of the cache and two each a flit of the table.
-// Clients ask for any of them in any order, so a miss is joined by others and asked for again
-// and again, as a parked packet does. What the first answer about a token says is kept, and
-// every later one is compared with it.
+// The memory of the allocator may stall at any time. There are one expert with two rows, and four
+// tokens. Two tokens each share a line of the cache, two each a flit of the table. Clients request
+// any token in any order. A request may therefore join an open miss, and be repeated, as by a
+// parked packet. The proof compares every answer for a token with the first one.
 //
-// The layer begins behind others: table, cache and row count hold anything but entries of its
-// epoch, or it begins with a sweep (Sweep) of what may be anything.
+// Earlier layers may leave anything in table, cache and row count, except entries of this layer's
+// epoch. With Sweep they may leave anything, and the layer begins with a sweep.
 `default_nettype none
 `include "bundles.svh"
 
@@ -46,7 +45,7 @@ module prove_allocator #(
     `MW_WRITE(Cfg)          wr;
     node_pkg::node_cfg_t    cfg;
 
-    // 0 and 18, 1 and 19 share a line; 0 and 1, 18 and 19 a flit
+    // 0 and 18, 1 and 19 share a line. 0 and 1, 18 and 19 share a flit.
     function automatic logic [4:0] token_of(logic [1:0] t);
         return (t[1] ? 5'd18 : 5'd0) | 5'(t[0]);
     endfunction
@@ -69,8 +68,8 @@ module prove_allocator #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     always_ff @(posedge clk_i) begin
-        swept_q   <= rst_n;                                       // the sweep begins in the
-                                                                  // first cycle
+        swept_q   <= rst_n;                                       // the sweep begins in the first
+                                                                  // cycle
         started_q <= rst_n && (started_q || !Sweep || (swept_q && !sweep_busy));
     end
 
@@ -83,13 +82,13 @@ module prove_allocator #(
         .hit_o(hit), .miss_o(miss), .idle_o(idle)
     );
 
-    // ---- memory: of each entry {valid, epoch, row} ----
-    // Reads are answered in order, with what was there when they were granted.
+    // ---- memory: each entry is {valid, epoch, row} ----
+    // Reads are answered in order, with the content at the time of their grant.
     typedef logic [4:0] entry_t;
     entry_t     mem_q [Tokens];
     logic [9:0] queue_q [Misses];
     logic [1:0] queued_q;
-    logic       grant, behind;   // the read that is granted comes behind another one
+    logic       grant, behind;   // another read is queued before the granted one
 
     assign grant  = rd.valid && rd_ready_i;
     assign behind = queued_q != 2'(answer.rvalid);
@@ -116,7 +115,7 @@ module prove_allocator #(
         end
     end
 
-    // ---- what was answered ----
+    // ---- answers ----
     logic [1:0]              open_q;      // a client waits for an answer
     logic [1:0][1:0]         key_q;
     logic [Tokens-1:0]       known_q;     // the token has a row
@@ -138,7 +137,7 @@ module prove_allocator #(
         if (open_q[1]) assume (!valid_i[1]);
     end
 
-    // the table says the same
+    // the table agrees with the answers
     logic [Tokens-1:0] there;
     logic              twice, unnotified;
 
@@ -155,11 +154,11 @@ module prove_allocator #(
     end
 
     // ---- what earlier layers left ----
-    // A line, and the count of rows, that this one has not written.
+    // A line or a count of rows that this layer has not written is not of its epoch.
     logic       given_q;       // the count was written
-    logic [1:0] line_q;        // the two lines were
+    logic [1:0] line_q;        // each of the two lines was
     logic [1:0] owner_q;       // for 18 and 19
-    logic       at_q;          // the one that is looked at
+    logic       at_q;          // the line that is looked up
 
     if (!Sweep) begin : gen_stale
         always_comb begin
@@ -184,7 +183,7 @@ module prove_allocator #(
         at_q <= token_i[i_dut.take_client][0];
     end
 
-    // ---- how everything inside hangs together: what makes the proof inductive ----
+    // ---- invariants that make the proof inductive ----
     function automatic logic [1:0] index_of(logic [4:0] token);
         return {token[4], token[0]};
     endfunction
@@ -196,12 +195,12 @@ module prove_allocator #(
         logic       valid;
         logic [1:0] epoch;
         logic       full;
-        logic       high, le;   // of the token, what the index has not
+        logic       high, le;   // of the token, the bits that the index lacks
         logic [1:0] row;
     } line_t;
 
-    logic [1:0]        used, issued, answered, waiting;   // of the ring: misses, reads begun,
-                                                          // answered, not answered
+    logic [1:0]        used, issued, answered, waiting;   // of the ring: misses; reads begun; reads
+                                                          // answered; reads not answered
     logic [1:0]        rows;
     logic              live, head, next, writes, tells;
     logic              i_ring, i_keys, i_reads, i_end, i_rows, i_client, i_cache, i_look, i_sweep;
@@ -230,14 +229,14 @@ module prove_allocator #(
         assign cache[c] = i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[c];
     end
 
-    // a read that was answered, or will be, tells what the table has: only the oldest
-    // miss writes, behind its answer
+    // A read that is answered, or will be, returns what the table has, because only the oldest miss
+    // writes, after its answer.
     function automatic logic tells_truth(logic found, logic [1:0] said, logic there_t,
                                          logic [1:0] row_t);
         return found == there_t && (!found || said == row_t);
     endfunction
-    // what a line of this layer says: the row of a token that has one, or that none
-    // was left for one that has none
+    // A line of this layer has the row of its token. A full line has a token without a row, and no
+    // row is left.
     function automatic logic line_holds(logic full, logic [1:0] said, logic there_t,
                                         logic [1:0] row_t, logic all_given);
         return full ? !there_t && all_given : there_t && said == row_t;
@@ -248,7 +247,7 @@ module prove_allocator #(
     endfunction
 
     logic [1:0] t, at_ring;
-    entry_t     read;   // that waits
+    entry_t     read;   // the read that waits
     always_comb begin
         i_ring = used <= 2'd2 && issued <= used && answered <= issued
                  && 3'(waiting) == 3'(queued_q) + 3'(rd.valid) && i_dut.miss_valid_q == alive
@@ -288,13 +287,13 @@ module prove_allocator #(
             i_end &= i_dut.end_err_q ? !there[head_t] && (!i_dut.end_keep_q || rows == 2'd2)
                      : there[head_t] && mem_q[head_t][1:0] == i_dut.end_row_q && i_dut.end_keep_q;
         end
-        // rows are given from 0 on
+        // rows are assigned from 0 on
         i_rows = rows <= 2'd2 && (given_q ? i_dut.i_bump.mem[0] == {Epoch, 1'b0, rows + 2'(writes)}
                                             && rows + 2'(writes) != 2'd0
                                             && rows + 2'(writes) != 2'd3 : rows == 2'd0 && !writes);
         for (int unsigned u = 0; u < Tokens; u++) i_rows &= !there[u] || mem_q[u][1:0] < rows;
 
-        // clients: in flight in one place each
+        // clients: each request is in exactly one place
         i_client = 1'b1;
         for (int unsigned c = 0; c < 2; c++) begin
             i_client &= 2'(looks[c]) + 2'(resp[c].valid) + 2'(c == 1 && i_dut.wait1_q)
@@ -316,7 +315,7 @@ module prove_allocator #(
         if (notified.valid && notified.err && !notified.miss) i_client &= !there[key];
         i_client &= !(resp[0].valid && resp[1].valid);
 
-        // the cache, and the line that was read of it
+        // the cache, and the line read from it
         i_cache = 1'b1;
         for (int unsigned l = 0; l < 2; l++) begin
             t = {cache[l].high, 1'(l)};
@@ -326,7 +325,7 @@ module prove_allocator #(
                                          rows == 2'd2) && owner_q[l] == t[1];
             end
         end
-        // a sweep: nothing else goes on, and what it has passed is empty
+        // During a sweep nothing else is active. What it has passed is empty.
         i_sweep = (!sweep_busy && (started_q || !Sweep))
                   || (used == 2'd0 && i_dut.end_q == 2'd0 && queued_q == 2'd0 && !rd.valid
                       && !i_dut.look_q
@@ -360,7 +359,7 @@ module prove_allocator #(
     end
 
     // ---- how long a miss takes ----
-    // Cycles in which it does not wait for memory, and those that are left.
+    // age_q, wait1_q: cycles without a wait for memory. left, left1: cycles that remain.
     logic [4:0] age_q, wait1_q, left, left1;
     logic       held;
     assign held = (rd.valid && !rd_ready_i) || (wr.valid && !wr_ready_i)
@@ -382,7 +381,7 @@ module prove_allocator #(
         if (rst_n) begin
             a_sweep:  assert (!sweep_busy || (Sweep && !started_q && swept_q));
             a_swept:  assert (i_sweep);
-            // in the proof's reach: every kind of miss and answer
+            // reachable: every kind of miss and answer
             c_joined:  cover (i_dut.miss && i_dut.joined);
             c_both:    cover (used == 2'd2);
             c_retried: cover (i_dut.look_q && i_dut.look_data_q.retry && i_dut.hit
@@ -393,11 +392,11 @@ module prove_allocator #(
             c_none:    cover (resp[1].valid && resp[1].err);
         end
         if (live) begin
-            a_table: assert (!twice);     // its rows are different ones, and the expert's
-            a_notified: assert (!unnotified); // what is reported stands there
+            a_table: assert (!twice);     // rows differ, and belong to the expert
+            a_notified: assert (!unnotified); // reported rows are in the table
             a_ends:  assert (6'(age_q) + 6'(left) <= (busy ? 6'd6 : 6'(left)));
             a_wait1: assert (6'(wait1_q) + 6'(left1) <= (open_q[1] ? 6'd15 : 6'(left1)));
-            // a miss that has ended is one no more until another token takes its line
+            // a token whose miss has ended hits until another token takes its line
             a_again: assert (!(looks[0] && i_dut.miss && line_q[at_q]
                                && owner_q[at_q] == look_t[1]));
             a_ring:   assert (i_ring);
@@ -431,12 +430,12 @@ module prove_allocator #(
             end
             a_asked:  assert (!(resp[0].valid && resp[1].valid) && !(resp[0].valid && !open_q[0])
                               && !(resp[1].valid && !open_q[1]));
-            // a token keeps its row
+            // A token keeps its row,
             a_same:   assert (!got || !known_q[key] || notified.row == RowW'(row_q[key]));
-            // and no other has it
+            // no other token has it,
             a_other:  assert (!got || !other);
             a_inside: assert (!got || notified.row < RowW'(2));
-            // it is never lost
+            // and it is never lost.
             a_kept:   assert (!(notified.err && known_q[key]
                                 && (resp[1].valid || (resp[0].valid && !notified.miss))));
         end

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Packets of counts of three sources, rows whole or in halves, copies, lists, any number
-// of each in any order; one source, one half, of rows or copies, and one list are followed.
-// Layers begin at any time between packets, with Cached also such that use the counts before.
+// Three sources send packets of counts: rows (whole or in halves), copies and lists, any number of
+// each in any order. The proof follows one source, one half of its rows, one part of its copies,
+// and one list. Layers begin at any time between packets. With Cached some layers use the counts of
+// the previous one.
 `default_nettype none
 
 module prove_count_once #(
@@ -50,7 +51,7 @@ module prove_count_once #(
         .copies_here_o(copies_here), .lists_o(lists), .err_o(err)
     );
 
-    // ---- what comes: packets whose words have no others between them ----
+    // ---- input: the words of a packet follow each other without words of others ----
     assign rows   = cnt_i.valid && !cnt_i.kind && !list_i;
     assign starts = cnt_i.valid && between_q;
 
@@ -59,7 +60,7 @@ module prove_count_once #(
         if (cnt_i.valid) begin
             assume (!go_i);
             if (!cnt_i.kind) assume (list_i || cnt_i.halves != '0);
-            // rows are those of lists, where there are any
+            // if there are lists, rows come only in lists
             assume (list_i ? Lists && !cnt_i.kind && cnt_i.last && cnt_i.idx < 6'd3 && between_q
                     : cnt_i.kind || !Lists);
             if (!between_q) assume ({cnt_i.kind, cnt_i.halves, cnt_i.part, cnt_i.src}
@@ -74,13 +75,14 @@ module prove_count_once #(
     logic       passes, halves_end, rows_end, copies_end, one_rows_q,
                 one_copies_q, one_list_said_q, pass_q, again_q;
     logic       half_now, half_before_q, part_now, part_before_q;
-    logic [2:0] sources_q, copied_q; // whose rows, or lists, and copies are complete
+    logic [2:0] sources_q, copied_q; // number of sources (or lists) whose rows, and whose copies,
+                                     // are complete
 
     assign passes     = out.valid;
     assign halves_end = cnt_i.valid && cnt_i.last && rows && cnt_i.src == 5'(one_i)
                         && cnt_i.halves[half_i];
-    assign half_now   = passes && halves_end; // the followed half of the followed source has passed
-    // likewise of copies, where they have parts
+    assign half_now   = passes && halves_end; // the followed half of the followed source passes
+    // the followed part of copies, if copies have parts
     assign part_now   = cnt_i.valid && cnt_i.kind && cnt_i.src == 5'(one_i)
                         && (Parts == 1 || cnt_i.part == 2'(half_i));
     assign rows_end   = passes && out.last && !cnt_i.kind;
@@ -106,7 +108,7 @@ module prove_count_once #(
             if (part_now && passes && cnt_i.last) part_before_q <= 1'b1;
         end
         if (rst_n) begin
-            // once, of the followed source and list
+            // the followed source and list pass once
             a_rows:   assert (!(rows_end && !list_i && cnt_i.src == 5'(one_i) && one_rows_q));
             a_half:   assert (!(half_now && half_before_q));
             a_copies: assert (!(copies_end && cnt_i.src == 5'(one_i) && one_copies_q));
@@ -114,19 +116,19 @@ module prove_count_once #(
             a_none:   assert (!(passes && cnt_i.kind && Parts > 1 && 32'(cnt_i.part) >= Parts));
             a_list:   assert (!(rows_end && list_i && cnt_i.idx == 6'(one_list_i)
                                 && one_list_said_q));
-            // a packet passes whole or not at all, and is an error in its last word if not
+            // a packet passes whole or not at all; if not, its last word is an error
             a_whole:  assert (!cnt_i.valid || between_q || passes == pass_q);
             a_error:  assert (err.valid == (cnt_i.valid && cnt_i.last && !passes));
             a_code:   assert (!err.valid || err.code == error_pkg::ERR_COUNT);
             a_same:   assert (!passes || {out.kind, out.halves, out.src, out.idx, out.val}
                               == {cnt_i.kind, cnt_i.halves, cnt_i.src, cnt_i.idx, cnt_i.val});
-            // the first time it does
+            // what comes for the first time passes
             a_first:  assert (!(halves_end && !half_before_q && cnt_i.halves == 2'(1) << half_i)
                               || passes);
             a_copied: assert (!(part_now && !part_before_q) || passes);
             a_said:   assert (!(cnt_i.valid && list_i && cnt_i.idx == 6'(one_list_i)
                                 && !one_list_said_q) || passes);
-            // all are here when each has counted
+            // all are here when each source has counted
             a_here:   assert (rows_here == (sources_q == 3'd3)
                               && copies_here == (copied_q == 3'd3));
             a_lists:  assert (lists[one_list_i] == one_list_said_q);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Packets of unit control and LDs of unit load, offered and taken at any time.
+// Unit control offers packets, unit load offers LDs, and the uplink takes them, at any time.
 `default_nettype none
 
 module prove_ctl_turn (
@@ -17,7 +17,7 @@ module prove_ctl_turn (
         .valid_o(valid), .ready_i, .header_o(header)
     );
 
-    // what is offered stays until it is taken; an LD may get more lanes meanwhile
+    // An offered packet stays until it is taken. An LD may get more lanes meanwhile.
     logic                ctl_q, ld_q;
     packet_pkg::header_t ctl_header_q;
     always_ff @(posedge clk_i) begin

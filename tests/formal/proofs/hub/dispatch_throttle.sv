@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// dispatch_throttle beside a queue of stores of any kind, whatever was counted and whatever
-// leaves: only dispatch is held or preferred, and what is held may go when nothing has
-// left for the time that is set.
+// The queue holds stores of any kind. Counts and departures are free. Only dispatch is held or
+// preferred. A held packet may leave when nothing has left for the configured time.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_dispatch_throttle #(
-    parameter bit Kinds = 1'b0  // which packets; else for how long
+    parameter bit Kinds = 1'b0  // checks which packets; otherwise for how long
 ) (
     input  wire logic       clk_i, go_i, in_valid_i, in_last_i, start_i, last_i,
     start_part_i, used_i, here_i,
@@ -52,7 +51,7 @@ module prove_dispatch_throttle #(
         .first_o(first), .hold_o(hold)
     );
 
-    // ---- the queue: packets go in flit by flit, and leave whole ----
+    // ---- the queue: packets enter flit by flit, and leave whole ----
     assign kind  = inside_q ? kind_q : in_opcode_i == packet_pkg::OP_DYMULTIMEM_ST;
     assign front = kinds_q[0];
     assign out   = last_i && (open_q || start_i);
@@ -85,7 +84,7 @@ module prove_dispatch_throttle #(
         if (rst_n) begin
             if (!Kinds) a_same: assert (go_i || waited_q == '0 || 16'(waited_q) <= i_dut.idle_q);
             if (Kinds) a_kind: assert (level_q == '0 || front || !(throttled || hold));
-            // from the first cycle in which it is held and nothing leaves
+            // counted from the first cycle in which it is held and nothing leaves
             if (!Kinds) a_goes: assert (waited_q <= 4'(idle_i) + 4'd1);
             if (!Kinds) c_hold: cover (hold && level_q != '0 && idle_i == 2'd3);
             if (!Kinds) c_free: cover (waited_q == 4'(idle_i) && hold && idle_i == 2'd3);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// gradient_send beside packets of control, with gradients and streams that wait as they like: each
-// gradient that is taken has left once, whole, for its place at its home, and no other flit leaves.
-// Go: layers are broken off at any time, and no packet of the uplink is cut.
+// Gradients, packets of control, and streams may wait at any time. Each accepted gradient leaves
+// once, as a whole packet, for its place at its home. No other flit leaves. With Go layers are
+// aborted at any time, and no packet of the uplink is cut.
 `default_nettype none
 `include "bundles.svh"
 
@@ -57,7 +57,7 @@ module prove_gradient_send #(
         .idle_o(idle)
     );
 
-    // ---- what is offered stays; the configuration is that of a layer ----
+    // ---- what is offered stays; the configuration is constant ----
     logic                  wait_q, clo_wait_q;
     logic [1:0]            port_q, shift_q, base_q;
     logic [2:0]            tokens_q, k_shift_q;
@@ -85,7 +85,7 @@ module prove_gradient_send #(
         if (!rst_n) assume (!dw_valid_i && !clo_valid_i);
     end
 
-    // ---- where it belongs ----
+    // ---- the packet that must leave ----
     logic [1:0] home;
     logic [4:0] index;
     header_t    want;
@@ -118,7 +118,7 @@ module prove_gradient_send #(
         for (int unsigned f = 0; f < HF; f++)
             if (flit_q == 2'(f))
                 wanted = wanted && (far ? st.data : lo.data) == want[Cfg.FlitW * f +: Cfg.FlitW];
-        // at its lane, which its address names
+        // the value is in the lane that the address selects
         if (flit_q == 2'(HF))
             for (int unsigned l = 0; l < FlitBytes / 4; l++)
                 if (want.addr[$clog2(FlitBytes) - 1:2] == ($clog2(FlitBytes) - 2)'(l))

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Own rows of both lanes: packets chosen at any time, in either lane, of any length; each lane
-// shows its flits as late as it likes. The lanes of what leaves are compared with those
-// that were chosen, in their order.
+// Own rows in both lanes: packets of any length are chosen at any time, in either lane. Each lane
+// may delay its flits. The proof compares the lanes of departing packets with the chosen lanes, in
+// order.
 `default_nettype none
 
 module prove_lane_join (
     input wire logic clk_i, watch_i, choose_i, copy_i, add_show_i, copy_show_i,
     add_last_i, copy_last_i, ready_i
 );
-    localparam int unsigned Inside = 3;  // packets at most
+    localparam int unsigned Inside = 3;  // maximum of packets
 
     localparam cfg_pkg::cfg_t Cfg = cfg_pkg::derived(cfg_pkg::usual());
 
     typedef struct packed {
         logic valid;
-        logic copy;  // of the proof alone: the lane
+        logic copy;  // for the proof only: the lane
         logic last;
     } word_t;
 
@@ -52,12 +52,12 @@ module prove_lane_join (
     end
     always_comb begin
         if (!rst_n || 3'(count_q[0]) + 3'(count_q[1]) == 3'(Inside)) assume (!choose_i);
-        // a flit that is shown stays until it is taken
+        // A flit that is shown stays until it is taken.
         for (int unsigned l = 0; l < 2; l++)
             if (shown_q[l]) assume (show[l] && last[l] == last_q[l]);
     end
 
-    // ---- packets: each once, its lane that of its choice ----
+    // ---- packets: each leaves once, from the lane chosen for it ----
     logic [1:0] count;
     logic       some, front, oldest;
     assign {some, front} = {i_dut.gen_lanes.some, i_dut.gen_lanes.copy};
@@ -70,7 +70,7 @@ module prove_lane_join (
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            // only of the packet in front, and as soon as its lane shows it
+            // only the packet in front is shown, as soon as its lane shows it
             a_lane:  assert (!word.valid || (some && word.copy == front));
             a_goes:  assert (word.valid == oldest);
             a_taken: assert (add_ready == (some && !front && ready_i)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Unit load with one instruction, between a switch that grants reported tiles in any order, an
-// uplink that takes LDs at any time, and rows that land in any order behind the lanes of their
-// parts. With Parts rows have two parts, or the first of them alone.
+// Unit load has one instruction. The switch grants reported tiles in any order. The uplink takes
+// LDs at any time. Rows land in any order, after the lanes of their parts. With Parts a row has two
+// parts, or only the first.
 `default_nettype none
 
 module prove_load #(
@@ -45,7 +45,7 @@ module prove_load #(
     logic                own_valid, started_q, accept;
     logic [TokensLog2-1:0] report_index;
     logic [NumberW-1:0]    own_index;
-    logic                  short_q; // rows have their first part alone
+    logic                  short_q; // rows have only their first part
     logic [TokensLog2:0]   first_q, end_q;
 
     always_comb begin
@@ -77,11 +77,11 @@ module prove_load #(
     );
     assign accept = cmd_i && ready;
 
-    // ---- tiles that are reported, rows that are open, rows that are here ----
+    // ---- reported tiles, open rows, rows in memory ----
     logic [2*Rows-1:0]   tiles_q;
-    logic [2*Rows-1:0][Parts:0] open_q, here_q, lanes, land; // of each row, its parts
+    logic [2*Rows-1:0][Parts:0] open_q, here_q, lanes, land; // the parts of each row
     logic [Parts:0]      whole;
-    logic                wrong; // a lane of a row that is open or here, or of no row of the range
+    logic                wrong; // a lane is outside the range, or twice in a packet
     logic [TokensLog2:0] offered_q;
     logic                report_q, own_q;
     lane_t               lane;
@@ -153,20 +153,19 @@ module prove_load #(
     end
 
     always_ff @(posedge clk_i) if (rst_n) begin
-        // each row once, own ones when they are offered, no more open than the window
+        // each row once, own ones when they are offered, at most Open at a time
         a_lane:   assert (!wrong && (lanes & (open_q | here_q)) == '0);
         a_range:  assert (lanes == '0 || (lanes & ~range) == '0);
         a_own:    assert (!own_valid || (TokensLog2+1)'(own_index >> Parts) < offered_i);
         a_window: assert (32'(others) <= Open);
         a_syncs:  assert ($countones(tiles_q) <= 32'(Syncs));
-        // it retires when all rows are here, and not before
+        // the instruction retires only when all rows are here
         a_retire: assert (!retire || !started_q || here_q == range);
         a_error:  assert (!err.valid);
         c_start:  cover (accept);
         c_syncs:  cover ($countones(tiles_q) == 32'(Syncs));
     end
-    // With fewer open rows a packet of three lanes never fills, and its wait is longer than
-    // the bound.
+    // With fewer open rows a packet never fills its three lanes, and its wait exceeds the bound.
     if (Open >= Lanes)
         always_ff @(posedge clk_i)
             if (rst_n) c_retire: cover (retire && started_q && here_q != '0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// FETCHs of readers that keep their windows, own rows at any time, and transfers that are taken at
-// any time. One FETCH is followed: how many are before it, and its row.
+// Readers send FETCHs within their windows. Own rows come, and transfers are taken, at any time.
+// The proof follows one FETCH: its row, and the number of FETCHs before it.
 `default_nettype none
 
 module prove_load_serve #(
@@ -22,11 +22,11 @@ module prove_load_serve #(
         c.OpenLoads = Places;
         c.MergeLoads = 1'b1;
         c = cfg_pkg::derived(c);
-        c.LoadIndexW = TokensLog2;  // what is loaded has one of so many numbers, rows or parts
+        c.LoadIndexW = TokensLog2;  // width of the number of a row or part
         return c;
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
-    localparam int unsigned   RowShift = 9, RowBytes = 272; // row 3 is behind the memory
+    localparam int unsigned   RowShift = 9, RowBytes = 272; // row 3 exceeds the memory
 
     node_pkg::node_cfg_t cfg;
     always_comb begin
@@ -62,7 +62,7 @@ module prove_load_serve #(
     always_comb if (own_q) assume (own_valid_i && own_index_i == own_index_q);
     assign take = take_i && valid;
 
-    // ---- the one that is followed ----
+    // ---- the followed FETCH ----
     logic                  one_q;
     logic [2:0]            before_q;
     logic [15:0]           who_q;
@@ -101,7 +101,7 @@ module prove_load_serve #(
         end
     end
 
-    // a FETCH that is next lets one own row pass, and an own row one FETCH
+    // The next FETCH lets at most one own row pass.
     f_fair #(.Bound(1)) i_fetch (
         .clk_i, .rst_ni(rst_n), .wait_i(one_q && before_q == '0), .served_i(take && mine),
         .other_i(take && own)

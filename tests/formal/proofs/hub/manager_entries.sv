@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// manager_entries between packets of any kind, GPU, sectors and key, which take as long as they
-// like, and a back that takes a claimed entry within Take cycles and gives its place back when it
-// likes. All entries have a model.
+// Packets have any kind, GPU, sectors and key, and any duration. The sender takes a claimed entry
+// within Take cycles, and frees its place at any time. All entries have a model.
 `default_nettype none
 `include "bundles.svh"
 
@@ -31,8 +30,8 @@ module prove_manager_entries #(
         return c;
     endfunction
     localparam int unsigned SlotW = Cfg.GpuW + Cfg.RpmW;
-    // of a sweep each entry may wait for the one before to be taken; two sweeps,
-    // and the time behind each
+    // In a sweep each entry may wait until the previous one is taken. The bound covers two sweeps,
+    // and the time after each.
     localparam int unsigned Bound = 2 * (N * E * (Take + 3) + Timer + 2), AgeW = $clog2(Bound + 2);
 
     logic                rst_n, absorb, pass, add, start, left_full, left_timer, idle;
@@ -43,7 +42,7 @@ module prove_manager_entries #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
 
-    // ---- the packet at the front stays until it has ended ----
+    // ---- the packet in front stays until it has ended ----
     logic             valid_q, inside_q, take, free, sending_q;
     logic [SlotW-1:0] sending_slot_q;
     logic [1:0]       waits_q;
@@ -93,7 +92,7 @@ module prove_manager_entries #(
         .idle_o(idle)
     );
 
-    // ---- the entries, as they must be ----
+    // ---- model of the entries ----
     logic [N-1:0][E-1:0]                    open_q, used_q;
     logic [N-1:0][E-1:0][Cfg.MergeKeyW-1:0] key_q;
     logic [N-1:0][E-1:0][3:0]               mask_q;
@@ -132,14 +131,13 @@ module prove_manager_entries #(
                     if (goes) open_q[p][e] <= 1'b0;
                     if (free && sending_slot_q == {Cfg.GpuW'(p), Cfg.RpmW'(e)})
                         used_q[p][e] <= 1'b0;
-                    // a place is free when it is given, an entry open and of the same key
-                    // when more goes into it
+                    // a new entry gets a free place; more goes only into an open entry of its key
                     a_new:  assert (!(here && add) || !used_q[p][e]);
                     a_more: assert (!(here && !add) || (open_q[p][e] && of_key && !goes));
                     a_once: assert (!goes || open_q[p][e]);
-                    // a key has one open entry
+                    // a key has at most one open entry
                     a_one:  assert (!(into && add) || !(open_q[p][e] && of_key));
-                    // nothing passes what is kept of its line, of its GPU, or at all
+                    // nothing passes entries of its line, of its GPU, or any, as its kind requires
                     a_line: assert (!(start && pass
                                       && desc.kind inside {bundle_pkg::Keep,
                                                            bundle_pkg::BehindLine})
@@ -175,10 +173,10 @@ module prove_manager_entries #(
         end
     end
 
-    // ---- who leaves ----
+    // ---- departures ----
     logic [3:0]       next_mask_q;
     logic [SlotW-1:0] next_slot_q;
-    logic [AgeW-1:0]  age_q;  // of the entry that is followed
+    logic [AgeW-1:0]  age_q;  // of the followed entry
     always_ff @(posedge clk_i) begin
         if (claim) {next_slot_q, next_mask_q} <= {cpart, cidx, mask_q[cpart][cidx]};
         if (!rst_n || !open_q[the_part_i][the_idx_i]) age_q <= '0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// manager_send with entries of any sectors, a RAM whose words say where they are, and an
-// uplink that takes what it likes.
+// Entries have any sectors. Each word of the RAM is its own position. The uplink may stall at any
+// time.
 `default_nettype none
 `include "bundles.svh"
 
@@ -48,7 +48,7 @@ module prove_manager_send #(
     end
 
     // ---- a word of the RAM ----
-    // Of a header all ones where length and address are, else its slot and number.
+    // A header is all ones, so also its length and address. Any other word is its slot and number.
     logic [Cfg.FlitW-1:0] data_q;
     always_ff @(posedge clk_i) if (re) data_q <= head ? '1 : Cfg.FlitW'({slot, word});
 
@@ -63,7 +63,7 @@ module prove_manager_send #(
     );
 
     // ---- what must leave ----
-    // Of the entry under way the sectors that are left, its run, where the packet is.
+    // Of the current entry: the remaining sectors, the run, and the position in the packet.
     logic [3:0]          left_q;
     logic                busy_q, slot_q;
     logic [2:0]          first, count; // of the lowest run
@@ -85,7 +85,7 @@ module prove_manager_send #(
     assign gone   = st.valid && ready_i;
     assign len    = st.data[40:26];
     assign offset = (Cfg.HeadFlits == 1) ? st.data[(64 % Cfg.FlitW) +: 7] : st.data[6:0];
-    // the entry's first word is read a cycle behind take at the earliest, and shown one later
+    // The first word of an entry is read at least one cycle after take, and shown one cycle later.
     logic pend_q, pend_slot_q;
     logic [3:0] pend_mask_q;
     always_ff @(posedge clk_i) begin
@@ -114,8 +114,7 @@ module prove_manager_send #(
                     slot_q <= pend_slot_q;
                 end
             end
-            // it has begun nothing that is still being written, and takes one only
-            // behind the end of the other
+            // it takes no entry that is still being written, and at most one in advance
             a_hold:  assert (!(take && hold_i));
             a_two:   assert (!(take && pend_q));
             a_busy:  assert (!st.valid || busy_q);

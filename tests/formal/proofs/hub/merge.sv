@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// loc_merge: nothing is stored, so what leaves is the head of one stream in the same cycle;
-// no packet is cut by another.
+// loc_merge stores nothing: what leaves is the head of one stream in the same cycle. No packet is
+// cut by another.
 `default_nettype none
 `include "bundles.svh"
 
@@ -10,7 +10,7 @@ module prove_merge #(
 ) (
     input  wire logic               clk_i,           ready_i,
     input  wire logic [Streams-1:0] valid_i, data_i, last_i,
-    input  wire logic [Streams-1:0]                  one_i // the stream that is followed
+    input  wire logic [Streams-1:0]                  one_i // the followed stream
 );
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
@@ -61,13 +61,13 @@ module prove_merge #(
             a_packet: assert (!out_open || took == '0 || took == from_q);   // a packet is not cut
         end
     end
-    // a packet that waits is passed by one of the other stream at most, besides the one under way
+    // A waiting packet lets at most one packet of the other stream pass, besides the current one.
     f_fair #(.Bound(Streams)) i_fair (
         .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0 && (open & one_i) == '0),
         .served_i((took & one_i) != '0), .other_i(loc.valid && ready_i && loc.last)
     );
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_both: cover (valid_i == '1);

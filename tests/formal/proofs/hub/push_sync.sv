@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Reports of unit control between an uplink that takes them at any time, and GRANTs of a switch
-// that come at any time, also without a report. Reports that have left are counted beside it.
+// Unit control starts reports, and the uplink takes them at any time. GRANTs of the switch come at
+// any time, also without a report. The proof counts open reports.
 `default_nettype none
 
 module prove_push_sync #(
@@ -24,7 +24,7 @@ module prove_push_sync #(
 
     logic                  rst_n, full, valid, sync, bad, home;
     logic [TokensLog2-1:0] index;
-    logic                  waits_q, home_q; // a report, as it was started
+    logic                  waits_q, home_q; // a report waits, with its values
     logic [TokensLog2-1:0] index_q;
     logic [3:0]            open_q;          // started and not granted
 
@@ -35,7 +35,7 @@ module prove_push_sync #(
         .bad_o(bad)
     );
 
-    // as unit control starts them
+    // Unit control starts a report only if there is a place and no other waits.
     always_comb assume (!start_i || (rst_n && !go_i && !full && !waits_q));
 
     always_ff @(posedge clk_i) begin
@@ -45,7 +45,7 @@ module prove_push_sync #(
         if (rst_n && !go_i) begin
             a_valid: assert (valid == waits_q);
             a_same:  assert (!valid || {home, index} == {home_q, index_q});
-            // each GRANT of a report is an event, others are errors
+            // each GRANT of a report is an event, any other GRANT an error
             a_event: assert (sync == (granted_i && open_q != '0));
             a_bad:   assert (bad == (granted_i && open_q == '0));
             a_full:  assert (full == (32'(open_q) == Syncs));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// ready_gather between lanes of both sources and an uplink that takes packets when it likes.
-// One lane, chosen by the solver, is followed.
+// Lanes come from both sources. The uplink takes packets at any time. The proof follows one lane,
+// which the solver chooses.
 `default_nettype none
 
 module prove_ready_gather (

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// request_queues under requesters that keep their windows: at most Slots requests each that were
-// not popped. Requests have up to two flits; the flits of one context's request come without
-// those of another between them.
+// Each requester keeps its window: at most Slots of its requests have not been popped. A request
+// has up to two flits, and no flit of another context comes between them.
 `default_nettype none
 
 module prove_request_queues #(
@@ -12,7 +11,7 @@ module prove_request_queues #(
     localparam int unsigned SlotW = $clog2(Slots)
 ) (
     input  wire logic            clk_i, in_valid_i, last_i, pop_i, word_i, watch_i,
-    // one_i: the context that is followed
+    // one_i: the followed context
     input  wire logic [CtxW-1:0] in_ctx_i, out_ctx_i,                      one_i
 );
     function automatic cfg_pkg::cfg_t sizes();
@@ -65,13 +64,13 @@ module prove_request_queues #(
             if (push) level_q[in_ctx_i] <= level_q[in_ctx_i] + 1'b1;
             if (pop)  level_q[out_ctx_i] <= level_q[out_ctx_i] - 1'b1;
 
-            // a requester that keeps its window is never refused
+            // a requester within its window is never refused
             a_sunk: assert (!(in_valid_i && full));
             a_some: assert (some == has);
         end
     end
 
-    // What is written to a slot of the followed context comes out once and in its order.
+    // Words written to slots of the followed context come out once and in order.
     logic             mem [Slots];
     logic             mine, gone;
     logic [$clog2(Slots+1)-1:0] count;
@@ -88,7 +87,7 @@ module prove_request_queues #(
         .out_i(mem[rptr]), .count_o(count)
     );
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_window: cover (level_q[0] == ($clog2(Slots+1))'(Slots) && level_q[1] != '0);

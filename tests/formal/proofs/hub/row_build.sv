@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A requester's rows and requests, of any tokens, static rows and received rows, whose experts lie
-// anywhere: what is asked for has its row, in the same order, and the window its places.
+// A requester has rows and requests of any tokens, static rows and received rows, with experts
+// anywhere. Each request has its row, in the same order, and the rows fit in the window.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_row_build #(
     parameter int unsigned Experts = 2,   // of a token, at most
-    parameter bit Ends = 1'b0,            // looks at the time that an item takes
-    parameter bit BySwitch = 1'b0,        // the switch does: no request leaves
+    parameter bit Ends = 1'b0,            // checks the time of an item
+    parameter bit BySwitch = 1'b0,        // switch-initiated reductions: no request leaves
     localparam cfg_pkg::cfg_t Cfg = sizes(),
     localparam type group_t = `MW_GROUP(Cfg)
 ) (
@@ -32,7 +32,7 @@ module prove_row_build #(
         c.TokensLog2 = 2;
         c.MemBytesLog2 = 11;
         c.SwitchReductions = BySwitch;
-        c.RowSparse = 1'b0; // of rows that return nothing is said here
+        c.RowSparse = 1'b0; // rows that return nothing are not covered
         return cfg_pkg::derived(c);
     endfunction
 
@@ -56,7 +56,7 @@ module prove_row_build #(
         cfg.row_bytes = 15'd128;
         cfg.switch_reductions = BySwitch;
     end
-    // tables are written between layers
+    // Tables are written between layers.
     bundle_pkg::emap_write_t  emap;
     group_t                   groups;
     always_comb begin
@@ -67,7 +67,7 @@ module prove_row_build #(
         if (item_i || push_i) assume (!table_i);
     end
 
-    // one to be reduced, and a received one from GPU 1, which lie at 0
+    // one item to reduce, and one received item from GPU 1, both at 0
     always_comb begin
         item       = '0;
         item.valid = item_i;
@@ -93,10 +93,10 @@ module prove_row_build #(
     assign {item_done, quiet} = {built.done, built.quiet};
 
     logic       req_fire, own_fire, req_in_q, own_in_q, asked_q, with_r, of_push, r_q, push_row_q;
-    logic [2:0] rows_q, st_q, limit; // own rows, and those of push, that are not done
+    logic [2:0] rows_q, st_q, limit; // unfinished own rows, and those of push
 
     // ---- the units ----
-    // What they offer stays until it is done; a command's kind stays while rows are open.
+    // An offered item and its kind are stable until it is done.
     logic item_q, push_q, static_q, sum_q, own_q, last_q, dense_q, fill_q, every_q;
     always_ff @(posedge clk_i) begin
         item_q <= rst_n && item_i && !item_done;
@@ -145,7 +145,7 @@ module prove_row_build #(
         if (own_fire && !own_in_q) {r_q, push_row_q} <= {header.tag[2], header.tag[7]};
     end
 
-    // ---- what the item's experts are: elsewhere, or not mapped ----
+    // ---- experts of the item: on another GPU, or not mapped ----
     logic others, strange;
     always_comb begin
         others  = 1'b0;
@@ -158,31 +158,31 @@ module prove_row_build #(
         end
     end
 
-    // ---- how long an item takes, but for the uplink's and reduce_serve's waits ----
+    // ---- time of an item, without waits for uplink and reduce_serve ----
     logic [6:0] work_q;
     always_ff @(posedge clk_i) begin
         if (!rst_n || item_done || push_done || i_dut.state_q == '0) work_q <= '0;
         else work_q <= work_q + 7'(!((req.valid && !req_ready_i) || (own_valid && !own_ready_i)));
 
         if (rst_n) begin
-            // a row that ends with R is the one behind its request, and every request has one
+            // each request is followed by its row, which ends with R, and no other row does
             a_request: assert (!req.valid || !asked_q);
             a_row:     assert (!own_valid || BySwitch || (asked_q == with_r));
-            // with switch-initiated reductions nothing is requested, and a token's row ends with
-            // R if others have experts of it
+            // With switch-initiated reductions nothing is requested. A token's row ends with R
+            // exactly if another GPU has an expert of it.
             a_none:    assert (!BySwitch || !req.valid);
             a_r:       assert (!BySwitch || !own_valid
                                || with_r == (!of_push && !sum_i && others && !strange));
             a_apart:   assert (!(req.valid && own_valid) && !(own_in_q && req.valid)
                                && !(req_in_q && own_valid));
             a_owed:    assert (!(item_done || push_done) || !asked_q);
-            // what is asked for and not in memory has a place
+            // requested rows that are not in memory have a place
             a_window:  assert (rows_q + 3'(asked_q) <= limit);
             a_push:    assert (st_q <= limit);
             a_quiet:   assert (quiet == (rows_q == '0) && push_quiet == (st_q == '0));
-            // a request is offered until it is taken, and so is a row
+            // an item takes a bounded time, besides the waits of its packets
             a_ends:    assert (!Ends || 32'(work_q) <= 3 * 32'(k_q) + 32'(shift_q) + 6);
-            // a gathered token's row goes to its dense row, and takes nothing from it
+            // the row of a gathered token goes to its dense row, and does not have it as a term
             a_dense:   assert (!own_valid || own_in_q || of_push
                                || (header.tag[4:3] == 2'b11) == dense_i);
             a_alone:   assert (!own_valid || own_in_q || of_push || !dense_i || !header.tag[6]);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// row_tracker beside a count of bytes for each row, a list for each expert, and sums of what the
-// sources announce: two experts of two rows, seven bytes each, any number of layers. Each has the
-// next epoch; before the first and when the epochs come round the tables are swept. A layer may end
-// at any time with rows that are not complete, as one that was broken off does. In some layers rows
-// come as bytes, with counts until here_i says that all are here, in others the engine pushes them;
-// bytes and counts come in any order. With Cached a layer may expect what the one before it did.
+// The proof keeps a byte count for each row, a list for each expert, and sums of the counts that
+// sources announce. There are two experts of two rows, seven bytes each, and any number of layers.
+// Each layer has the next epoch. Before the first one, and when the epochs wrap, the tables are
+// swept. A layer may end at any time with incomplete rows, as an aborted one does. In some layers
+// rows come as bytes, with counts until here_i is high. In others the engine pushes them. Bytes and
+// counts come in any order. With Cached a layer may expect the rows of the previous one.
 `default_nettype none
 
 module prove_row_tracker #(
@@ -30,8 +30,7 @@ module prove_row_tracker #(
         c.RowsLog2 = 2;
         c.TokensLog2 = 1;
         c.MaxLocalExperts = 2;
-        c.SourceLists = 1'b0; // of lists that each source has said to be complete
-                              // nothing is said here
+        c.SourceLists = 1'b0; // lists that sources report as complete are not covered
         c.CachedHandle = Cached;
         return cfg_pkg::derived(c);
     endfunction
@@ -49,9 +48,9 @@ module prove_row_tracker #(
     bundle_pkg::stat_t   stat;
     node_pkg::node_cfg_t cfg;
     logic [1:0]          epoch;
-    logic                mode_q;      // the engine pushes
+    logic                mode_q;      // the engine pushes rows
     logic                cached_q, cached_next; // the layer has a handle; the next one will
-    logic [1:0]          handle_q;    // the epoch of the last layer that has none
+    logic [1:0]          handle_q;    // epoch of the last layer without a handle
 
     always_comb begin
         cfg           = '0;
@@ -71,7 +70,7 @@ module prove_row_tracker #(
     );
     always_ff @(posedge clk_i) if (!run) mode_q <= mode_i;
 
-    // not behind a sweep
+    // The layer after a sweep has no handle.
     assign cached_next = Cached && (ends ? cached_i && epoch != '1 : cached_q);
     always_ff @(posedge clk_i) begin
         cached_q <= rst_n && cached_next;
@@ -97,7 +96,7 @@ module prove_row_tracker #(
         .err_o(err), .idle_o(idle)
     );
 
-    // ---- what it should know ----
+    // ---- expected state ----
     typedef struct packed {
         logic [1:0] token;
         logic [3:0] pos;
@@ -108,9 +107,9 @@ module prove_row_tracker #(
     entry_t     list_q [Rows];      // by {expert, place}
     logic [1:0] listed_q [2];       // rows in each list
     logic [2:0] expected_q [2];     // announced
-    logic       named_q;            // the engine pushes, or has said that it is done
-    logic [3:0] missing_q;          // announced and not listed, modulo
-    logic [3:0]         sum_q;              // announced, modulo
+    logic       named_q;            // the engine has pushed a row, or has ended
+    logic [3:0] missing_q;          // announced and not listed, modulo 16
+    logic [3:0]         sum_q;              // announced, modulo 16
     logic       here_q;             // all are announced
     logic       last_q;             // all were pushed
     logic [1:0] at;
@@ -148,8 +147,8 @@ module prove_row_tracker #(
     end
 
     // ---- tables ----
-    // What they have of this epoch is what it should know, what they have of later ones,
-    // from before a sweep, is nothing.
+    // Entries of this epoch have the expected state. Entries of later epochs, from before a sweep,
+    // are empty.
     typedef struct packed {
         logic       touched;
         logic [1:0] epoch;
@@ -165,7 +164,7 @@ module prove_row_tracker #(
             && (word.epoch <= epoch || word.num == '0);
     endfunction
 
-    logic [1:0] exp_epoch;  // of what is expected
+    logic [1:0] exp_epoch;  // epoch of the expected counts
     logic here_ok;
     assign exp_epoch = cached_q ? handle_q : epoch;
     if (Cached) begin : gen_here
@@ -258,8 +257,8 @@ module prove_row_tracker #(
 
     logic [1:0] layers_q;
     logic       broken_q, all_q, big;
-    // a row that is complete is not completed again: as many rows with no byte
-    // left as listed or on their way
+    // A complete row does not complete again: at least as many rows have no byte left as are listed
+    // or on their way.
     logic [1:0] none_left [2];
     for (genvar e = 0; e < 2; e++) begin : gen_none_left
         assign none_left[e] = 2'(left_q[2*e] == '0) + 2'(left_q[2*e+1] == '0);
@@ -325,10 +324,10 @@ module prove_row_tracker #(
                 layers_q <= (layers_q == '1) ? layers_q : layers_q + 1'b1;
                 broken_q <= broken_q || left_q[0] inside {4'd1, 4'd2, 4'd3};
             end
-            // with a row's last byte, once
+            // at a row's last byte, once
             a_event: assert (ev_row == (lists && !mode_q));
-            // more bytes than the row has, more rows than the expert has or a handle expects,
-            // counts that no number holds: each an error, and nothing else
+            // Errors are: more bytes than the row has, more rows than the expert has or a handle
+            // expects, and counts that no number can hold. Nothing else is an error.
             a_many:  assert (err.valid == (many_q || full || big || more));
             a_code:  assert (!err.valid || err.code == ((many_q || more) ? error_pkg::ERR_COUNT
                                                         : error_pkg::ERR_BOUNDS));
@@ -338,12 +337,11 @@ module prove_row_tracker #(
                                  : list.row == RowW'(want_q.row)
                                  && list.token == TokenW'(want_q.token)
                                    && list.pos == want_q.pos)));
-            // an answer of before go may be that of the layer before
+            // an answer from before go may be that of the previous layer
             a_stat:  assert (!run || go_q || (stat.complete == RowW'(stat_q)
                                       && stat.expected == RowW'(stat_expected_q)));
             a_all:   assert (!run || (all_q ? counts_all : !counts_all || (here_q || last_q)));
-            // the rows of the layer are done when all are announced and as
-            // many listed, and soon then
+            // the rows of a layer are done only when all are announced, and as many are listed
             a_done:  assert (!run || !rows_done
                              || (counts_all && (named_q || missing_q == 4'(-4'(lists && !mode_q))
                                                 || missing_q == '0)));

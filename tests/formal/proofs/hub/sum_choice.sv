@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Whose packet row_sum reduces next: any contexts with rows for either lane, which stay until they
-// are served, lanes that have room as they like, packets that take any time.
+// The proof covers the choice of the next packet for row_sum. Any contexts have rows for either
+// lane, which stay until they are served. Lanes have room at any time, and packets take any time.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_sum_choice #(
     parameter int unsigned N = 3,
-    parameter int unsigned Chosen = 1,   // the context that is looked at; the own one is 0
+    parameter int unsigned Chosen = 1,   // the context under check; the own one is 0
     parameter bit Lanes = 1'b1,
     localparam int unsigned W = (N > 2) ? 2 : 1
 ) (
@@ -32,8 +32,8 @@ module prove_sum_choice #(
     logic                rst_n, valid, own, begin_q, take;
     logic [W-1:0]        ctx;
     node_pkg::node_cfg_t cfg;
-    logic                short_q;    // rows of one short packet, and own ones without an
-    logic                by_adder_q; // addition may go by the adder: layer constants
+    logic                short_q;    // layer constants: rows are one short packet
+    logic                by_adder_q; // own rows without an addition may use the adder
     logic                copy;
 
     always_comb begin
@@ -55,11 +55,11 @@ module prove_sum_choice #(
 
     // ---- row_sum: a choice begins a cycle later; packets end ----
     logic [N-1:0]      pend_q, copy_q, taken;
-    logic [N-1:0][1:0] open_q;   // packets of a requester: chosen, its credit not back
+    logic [N-1:0][1:0] open_q;   // packets of each requester that hold a credit
     logic [5:0]        own_q, up_q;
     logic              own_r_q, res_q, again_q;
-    logic              take_copy; // the context that is taken has a row for the adder bypass,
-    logic              copies_q;  // and its packet goes there
+    logic              take_copy; // the chosen context has a row for the bypass
+    logic              copies_q;  // its packet goes there
     logic              adds;      // some context has a row with an addition
     assign adds = (pend_i & ~copy_i) != '0;
     assign take      = valid && ready_i;
@@ -92,12 +92,12 @@ module prove_sum_choice #(
     always_comb begin
         if (!rst_n) assume (!ready_i && !own_out_i && !up_out_i && !crd_i);
         if (begin_q) assume (!ready_i);
-        // a row and a packet of R stay until they are taken
+        // A row and a packet of R stay until they are taken.
         for (int unsigned c = 0; c < N; c++)
             if (rst_n && pend_q[c] && !taken[c]) assume (pend_i[c] && copy_i[c] == copy_q[c]);
         if (pend_q[0] && !taken[0]) assume (own_r_i == own_r_q && again_i == again_q);
         if (res_q && !(begin_q && own)) assume (res_i);
-        // what ends was under way; a partial's credit comes back, or an ST packet leaves
+        // A packet that ends was in progress. A partial returns its credit, or an ST packet leaves.
         if (own_q == '0) assume (!own_out_i);
         if (up_q == '0) assume (!up_out_i);
         if (crd_i) assume (32'(crd_port_i) < N && crd_port_i != '0 && open_q[crd_port_i] != '0);
@@ -106,11 +106,12 @@ module prove_sum_choice #(
                     && open_q[up_dst_i] > 2'(crd_i && crd_port_i == up_dst_i));
     end
 
-    // A context that may go is passed by one packet of each other one of its lane, by as many of
-    // the own one, and by one of the other lane before each of these and before its own. While its
-    // lane has no room nobody passes it there.
+    // At most these packets pass a context that may go: one of each other context of its lane, and
+    // as many own ones. One packet of the other lane may pass before each of these, and before its
+    // own. While its lane has no room, none passes in its lane, and packets of the other lane do
+    // not count.
     logic waits, serves, room;
-    // of an own row that may go by the adder, the one where it may go now
+    // An own row that may use the adder counts in the lane where it may go now.
     assign room   = !Lanes || (i_dut.copy_rows[Chosen] ? copy_room_i : add_room_i);
     assign waits  = i_dut.may[Chosen];
     assign serves = take && (i_dut.own_first ? Chosen == 0 : i_dut.turn == W'(Chosen));
@@ -121,7 +122,7 @@ module prove_sum_choice #(
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            // what is chosen waits for no other hub: its credit, or its packet of R, is here
+            // a chosen packet waits for no other hub: it has its credit, or its packet of R
             a_credit: assert (!begin_q || own || open_q[ctx] < 2'd2);
             a_result: assert (!begin_q || !own || !own_r_q || res_q);
             a_idle:   assert (valid

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Own rows on their way to memory: rows of any length that come with any gaps, a memory that
-// refuses as it likes, places of rows that are reported as late as may be.
+// Own rows of any length come with any gaps. The memory refuses writes, and the place of a row is
+// missing, for at most Refuse cycles in a row.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_sum_own #(
-    parameter int unsigned Refuse = 2   // cycles in a row in which memory refuses, and in which
-                                        // a place is not reported
+    parameter int unsigned Refuse = 2   // cycles in a row in which memory refuses, or in which a
+                                        // place is missing
 ) (
     input wire logic       clk_i, valid_i, bit_i, last_i, row_last_i,
     poison_i, dest_i, more_i, grant_i,
@@ -57,7 +57,7 @@ module prove_sum_own #(
     end
     always_comb if (stay_q) assume (valid_i && {last_i, row_last_i, poison_i, bit_i} == was_q);
 
-    // ---- memory, and who tells where rows go ----
+    // ---- memory, and the places of rows ----
     logic [2:0]           refused_q, unnotified_q, waits_q;
     logic                 row_q, more_q, ended_q, ended_more_q;
     logic [Cfg.AddrW-1:0] at_q;     // where the row's next flit goes
@@ -84,14 +84,14 @@ module prove_sum_own #(
         if (dest_ready) more_q <= more_i;
         at_q <= dest_ready ? Cfg.AddrW'(place_i) : at_q + Cfg.AddrW'(out);
         if (rst_n) begin
-            // what is valid is written where it belongs, all of it; what is poisoned nowhere
+            // valid flits are written to the place of their row, poisoned ones nowhere
             a_write:  assert (wr.valid == (valid_i && row_q && !poison_i));
             a_where:  assert (!wr.valid || (wr.addr == at_q && wr.be == '1 && wr.data == own.data));
             a_taken:  assert (out == (valid_i && row_q && (poison_i || grant_i)));
             a_next:   assert (dest_ready == (!row_q || (out && last_i && row_last_i)));
             a_packet: assert (pkt_done == (out && last_i));
             a_done:   assert (row_done == ended_q && (!row_done || row_more == ended_more_q));
-            // a flit waits for memory, and for its row's place, alone
+            // a flit waits only for memory and for the place of its row
             a_soon:   assert (32'(waits_q) <= 2 * Refuse + 1);
             l_row:    assert (i_dut.dest_q == row_q);
             l_wait:   assert (row_q ? 32'(waits_q) <= Refuse + 1 + 32'(refused_q)

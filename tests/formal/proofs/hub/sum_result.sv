@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Results on their way into own rows, between a downlink that brings packets of any length at any
-// rate and an adder that takes the flits of what was claimed when it likes.
+// The downlink brings results of any length at any rate. The adder takes flits of claimed packets
+// at any time.
 `default_nettype none
 `include "bundles.svh"
 
@@ -32,7 +32,7 @@ module prove_sum_result #(
         .res_bad_i(mark_i), .free_o(free), .claim_i, .r_o(r), .ready_i, .err_valid_o(err)
     );
 
-    // ---- packets: a header and one flit or more; bit 0 of a flit stands for it --
+    // ---- packets: a header, then at least one flit, represented by its bit 0 ----
     logic [1:0] at_q;           // flits of the packet, up to its header
     logic       take, header, bad, bad_q, notified_q;
     packet_pkg::header_low_t low;
@@ -54,13 +54,14 @@ module prove_sum_result #(
         if (header) assume (!last_i);
     end
 
-    // ---- the adder: flits of packets that it has claimed, to the end of each ----
-    logic [4:0] here_q, claimed_q;   // packets whose header is here; of them, claimed and not ended
+    // ---- the adder: takes all flits of the packets that it has claimed ----
+    logic [4:0] here_q, claimed_q;   // packets with their header here, and not claimed; claimed,
+                                     // and not ended
     logic       out, end_of, pending;
     assign out     = r.valid && ready_i;
     assign pending = claimed_q != '0;
 
-    // last of a packet travels beside the flits
+    // last flag of each flit in the queue
     logic [15:0] lasts_q;
     logic [4:0]  inside_q;           // flits of payload between here and the adder
     assign end_of = (Queue == 1) ? last_i : lasts_q[0];
@@ -89,8 +90,8 @@ module prove_sum_result #(
         if (!pending || !rst_n) assume (!ready_i);
     end
 
-    // each flit goes into the adder once, as it came, in its order, marked from
-    // the one on that turned bad
+    // Each flit enters the adder once, unchanged and in order. Flits from the first bad one on are
+    // marked.
     if (Queue > 1) begin : gen_queue
         f_queue #(.Width(2), .Depth(Queue)) i_queue (
             .clk_i, .rst_ni(rst_n), .watch_i, .push_i(take && !header), .in_i({bad, bit_i}),
@@ -101,7 +102,7 @@ module prove_sum_result #(
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            // a header waits for nothing; payload for the adder alone
+            // a header does not wait; payload waits only for the adder
             a_header:  assert (!header || res_ready);
             a_payload: assert (header
                                || res_ready == ((Queue == 1) ? ready_i : inside_q < 5'(Queue)));
@@ -109,7 +110,7 @@ module prove_sum_result #(
             a_direct:  assert (Queue > 1 || !r.valid
                                || (!header && valid_i && r.data[0] == bit_i && r.poison == bad));
             a_error:   assert (err == notified_q);
-            // one at a time where nothing is queued
+            // without a queue there is one packet at a time
             l_alone:   assert (Queue > 1 || here_q + claimed_q == 5'(!header));
             l_at:      assert (i_dut.beat_q == 2'(at_q) && 32'(at_q) <= Head);
             l_bad:     assert (at_q == '0 || i_dut.poison_q == bad_q);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Packets for the uplink: chosen at any time, for either of two requesters and in either lane,
-// of any length; each lane shows its oldest packet as late as it likes. One packet, chosen by
-// the solver (watch_i), is followed.
+// Packets for the uplink, of any length, are chosen at any time, for one of two requesters and in
+// one of two lanes. Each lane may delay its oldest packet. The proof follows one packet, which the
+// solver chooses (watch_i).
 `default_nettype none
 
 module prove_sum_up_join (
     input wire logic clk_i, go_i, watch_i, choose_i, ctx_i, copy_i, add_show_i, copy_show_i,
     add_last_i, copy_last_i, ready_i
 );
-    localparam int unsigned TurnW = 2, Inside = 3;  // packets at most
+    localparam int unsigned TurnW = 2, Inside = 3;  // maximum of packets
 
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
@@ -22,7 +22,7 @@ module prove_sum_up_join (
     typedef struct packed {
         logic             dst;
         logic [TurnW-1:0] turn;
-        logic             watched; // of the proof alone
+        logic             watched; // for the proof only
     } tag_t;
     typedef struct packed {
         logic valid;
@@ -78,14 +78,14 @@ module prove_sum_up_join (
     always_comb begin
         if (!rst_n || 3'(count_q[0]) + 3'(count_q[1]) == 3'(Inside)) assume (!choose_i);
         if (count_q != '0) assume (!go_i);  // a layer begins with nothing inside
-        // a flit that is shown stays until it is taken
+        // A flit that is shown stays until it is taken.
         for (int unsigned l = 0; l < 2; l++)
             if (shown_q[l]) assume (show[l] && last[l] == last_q[l]);
-        // and behind a packet's first one the others come in a row
+        // After the first flit of a packet the others follow without gaps.
         for (int unsigned l = 0; l < 2; l++) if (open_q && open_copy_q == 1'(l)) assume (show[l]);
     end
 
-    // ---- the packet that is followed, and how many of its requester are before it ----
+    // ---- the followed packet, and the number of packets of its requester before it ----
     logic       in_q, ctx_q, copy_q, out, front, can, can_q, open_was_q;
     logic [1:0] ahead_q, same;
     logic [1:0] passed_q;
@@ -120,28 +120,28 @@ module prove_sum_up_join (
             if (up.valid) open_q <= !out;
             passed_q <= !can ? '0 : passed_q + 2'(out && !up.tag.watched);
 
-            // one lane at a time, and a packet to its end
+            // one lane at a time, and each packet to its end
             a_one:   assert (!(add_ready && copy_ready));
             a_real:  assert (!(add_ready && !show[0]) && !(copy_ready && !show[1]));
             a_whole: assert (!open_q || (!add_ready || !open_copy_q)
                              && (!copy_ready || open_copy_q));
             a_taken: assert ((up.valid && ready_i) == (add_ready || copy_ready));
-            // in the order of its requester
+            // in order per requester
             a_order: assert (!(out && up.tag.watched) || ahead_q == '0);
-            // what may go goes, and at most one of the other lane before it, besides
-            // the one that has begun
+            // if the followed packet may go, a packet leaves; at most one of the other lane passes
+            // it, besides the one that has begun
             a_goes:  assert (!can || up.valid);
             a_soon:  assert (passed_q <= 2'd1 + 2'(open_was_q));
             c_pass:  cover (out && in_q && !up.tag.watched && up.tag.dst != ctx_q && ahead_q != '0);
             c_order: cover (out && up.tag.watched && seen_q);
-            // lemmas: the counts are those of the packets inside
+            // lemma: the open packet, and its lane
             l_open:  assert (open_q == i_dut.gen_lanes.open_q
                              && (!open_q || open_copy_q == i_dut.gen_lanes.copy_q));
         end
         if (up.valid) open_copy_q <= i_dut.gen_lanes.copy;
     end
 
-    // a packet had begun when the one that is followed could go
+    // A packet had begun when the followed one became able to go.
     always_ff @(posedge clk_i) begin
         can_q <= rst_n && can;
         if (!rst_n) open_was_q <= 1'b0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// token_order with `order` and ranges at any time: each token of a range is given
-// once, and is there in a set time.
+// `order` and ranges come at any time. Each token of a range is picked once, and each pick is valid
+// within Bound cycles.
 `default_nettype none
 `include "bundles.svh"
 
@@ -24,8 +24,8 @@ module prove_token_order (
 
     logic            rst_n, ready, taken, sorting_q, hot_q;
     logic [Cfg.GpuW-1:0] hot [1];
-    logic [T:0]      left_q, first_q, stop_q, open_q;  // tokens to sort; the range that is taken;
-                                                       // tokens of it to come
+    logic [T:0]      left_q, first_q, stop_q, open_q;  // tokens to sort; the current range; its
+                                                       // remaining tokens
     logic [2**T-1:0] given_q;
     logic [4:0]      waited_q;
     `MW_PICK(Cfg)    pick;

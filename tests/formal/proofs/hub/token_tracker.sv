@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// token_tracker beside a count for each own token, over any number of layers: each has the next
-// epoch, before the first and when the epochs come round the counts are swept. A layer may end at
-// any time with tokens that have not finished, as one that was broken off does; signals come for
-// any token at any time, armed or not. A token is armed anew only when combine has taken it. With
-// switch-initiated reductions signals from the wire are GRANTs, and lanes leave whenever they like.
-// With tile reductions nothing is armed, and a token counts 1 from its GRANT on.
+// The proof keeps a count for each own token, over any number of layers. Each layer has the next
+// epoch. Before the first one, and when the epochs wrap, the counts are swept. A layer may end at
+// any time with unfinished tokens, as an aborted one does. Signals come for any token at any time,
+// armed or not. A finished token is armed again only after combine has taken it. With
+// switch-initiated reductions signals from the link are GRANTs, and lanes leave at any time. With
+// tile reductions no token is armed, and a token counts 1 from its GRANT on.
 `default_nettype none
 
 module prove_token_tracker #(
@@ -66,11 +66,11 @@ module prove_token_tracker #(
         .err_o(err), .idle_o(idle)
     );
 
-    // what is taken in this cycle
+    // accepted in this cycle
     logic                  arm, down, grant, ours, waited_now, last_now, end_now, tell_now, err_now,
                            own_now;
-    logic [Tokens-1:0]     waits_q;   // for a GRANT, too
-    logic [Tokens-1:0]     tell_q;    // its own experts have finished, its lane has not left
+    logic [Tokens-1:0]     waits_q;   // a GRANT is missing, too
+    logic [Tokens-1:0]     tell_q;    // own experts have finished, lane has not left
     logic [TokB-1:0]       token;
     logic [TokensLog2-1:0] index;
     logic [4:0]            left_q [Tokens];
@@ -86,6 +86,7 @@ module prove_token_tracker #(
     assign index   = token[TokensLog2-1:0];
     assign ours    = token[TokB-1:TokensLog2] == 1'b1;
     assign waited_now = (TileReductions || waits_q[index]) && left_q[index] == '0; // a GRANT of it
+                                                                                   // is expected
     assign last_now = ours && down && left_q[index] == 5'd1;
     assign end_now  = (last_now && !waits_q[index])
                       || (ours && arm && arm_count_i == '0 && !(SwitchReductions && arm_remote_i))
@@ -106,8 +107,7 @@ module prove_token_tracker #(
     end
 
     // ---- the table ----
-    // What it has of this epoch are the counts, what it has of later ones,
-    // from before a sweep, is zero.
+    // Entries of this epoch are the counts. Entries of later epochs, from before a sweep, are zero.
     typedef struct packed {
         logic [1:0] epoch;
         logic [4:0] left;
@@ -180,17 +180,17 @@ module prove_token_tracker #(
                 broken_q <= broken_q || left_q[0] != '0;
             end
 
-            // handed on when the last one has finished, once, and never lost
+            // a token is handed on once, when its last expert has finished, and never lost
             a_once:   assert (!run || !rdy_valid || due_q[rdy_token]);
             a_soon:   assert (hidden_q < 2'd2);
-            // told to the switch when the own ones have finished, once, and nothing but
-            // own signals waits for that
+            // reported to the switch once, when the own experts have finished; only own signals
+            // wait for that
             a_tell:   assert (lane_valid ? tell_q == Tokens'(1) << lane_token
                               : tell_q == '0
                               || (i_dut.take_q && tell_q == Tokens'(1) << i_dut.index_q));
             a_free:   assert (sig_ready || i_dut.take_q || i_dut.sweep_q || arm_valid_i || own_now);
             a_arm:    assert (arm_ready || i_dut.take_q || i_dut.sweep_q);
-            // one too many, or not ours: an error, exactly then
+            // an excess signal, or one of another GPU, is an error, and nothing else is
             a_err:    assert (err.valid == err_q);
             a_code:   assert (!err_q || (err.code == (bounds_q ? error_pkg::ERR_BOUNDS
                                                       : error_pkg::ERR_COUNT)));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// tx between sources that offer packets of any length at any time and a link partner
-// that returns credits as it likes.
-// Throttled: with a dispatch_throttle that says anything at any time (throttle_i). Gradients: these
+// Sources offer packets of any length at any time. The link partner returns credits at any time.
+// With Throttled the outputs of dispatch_throttle are free (throttle_i). With Gradients gradients
 // come, too.
 `default_nettype none
 `include "bundles.svh"
@@ -14,7 +13,7 @@ module prove_tx #(
 ) (
     input  wire logic       clk_i, ctl_valid_i, req_come_i, req_last_i, st_come_i, st_last_i,
     input  wire logic       sum_valid_i, sum_store_i, sum_last_i, dw_valid_i, dw_last_i,
-    input  wire logic       hold_i, // as a link that is slower says
+    input  wire logic       hold_i, // hold of a slower link
     input  wire logic [2:0] throttle_i, // takes part, dispatch first, dispatch waits
     input  wire logic [1:0] ctl_word_i, req_word_i, st_word_i, sum_word_i, dw_word_i, limit_i,
     input  wire bundle_pkg::credit_t crd_i
@@ -76,7 +75,7 @@ module prove_tx #(
         .idle_o(idle)
     );
 
-    // ---- what is offered stays; row_sum's packets have no gap ----
+    // ---- what is offered stays; packets of row_sum have no gap ----
     logic sum_wait_q, sum_inside_q, sum_kind_q, sum_last_q, sum_take, ctl_wait_q;
     logic [1:0] sum_q, dw_q;
     logic dw_wait_q, dw_inside_q, dw_last_q;
@@ -111,7 +110,7 @@ module prove_tx #(
         if (used_store == '0) assume (!crd_i.cls[CLS_STORE]);
     end
 
-    // ---- what leaves: a cycle behind what was taken, whole ----
+    // ---- what leaves: one cycle after it was taken, whole ----
     logic       took, took_q, last, last_q, inside_q, half_q, open_sum_q, open_dw_q;
     logic [1:0] cls, cls_q, open_cls_q, word;
     logic [3:0] took_from;   // by class
@@ -156,7 +155,7 @@ module prove_tx #(
         .back_i(crd_i.cls[CLS_STORE]), .used_o(used_store)
     );
 
-    logic ctrl_here, store_here, req_here;   // a packet is here, and its credit
+    logic ctrl_here, store_here, req_here;   // a packet waits, and has a credit
     assign ctrl_here  = ctl_valid_i && used_ctrl != limit;
     assign store_here = ((i_dut.store_valid && !held) || sst_valid || dw.valid)
                         && used_store != limit;
@@ -182,7 +181,7 @@ module prove_tx #(
                               && !(start_store && used_store == limit));
             a_rate:   assert (!(start && hold_i));
             a_held:   assert (!(start_store && !sum_take && !dw_ready && held));
-            // never idle beside a packet that may go
+            // never idle while a packet may go
             a_busy:   assert (took || hold_i
                               || !(ctrl_here || store_here || req_here || part.valid));
             a_used:   assert (i_dut.ctrl_used_q == used_ctrl && i_dut.store_used_q == used_store
@@ -198,9 +197,9 @@ module prove_tx #(
     end
 
     // ---- between classes ----
-    // One of STORE and PART passes after at most 16 of the others, so each of the two after 33
-    // (the other one's turn between), and a queue of stores after 67. CTRL waits for one other.
-    // REQ waits for CTRL, which credits bound, and else for one other.
+    // STORE or PART passes after at most 16 other packets. Each of the two therefore passes after
+    // 33, including the turn of the other, and each queue of stores after 67. CTRL waits for one
+    // other packet. REQ waits for CTRL, which credits bound, and otherwise for one other packet.
     f_fair #(.Bound(16)) i_fair_low (
         .clk_i, .rst_ni(rst_n), .wait_i(store_here || part.valid),
         .served_i(start_store || start_part), .other_i(start)
@@ -218,8 +217,8 @@ module prove_tx #(
         .clk_i, .rst_ni(rst_n), .wait_i(req_here && !ctrl_here),
         .served_i(start_req), .other_i(start)
     );
-    // Behind each gradient another store goes, if there is one. A gradient lets one of them pass,
-    // and the other one of STORE and PART as often.
+    // After each gradient another store goes, if there is one. A gradient lets at most one store
+    // pass, and at most three stores and partial sums together.
     f_fair #(.Bound(Gradients ? 3 : 1)) i_fair_queue (
         .clk_i, .rst_ni(rst_n), .wait_i(i_dut.store_valid && !held && used_store != limit),
         .served_i(start_store && i_dut.store_take), .other_i(start_store)

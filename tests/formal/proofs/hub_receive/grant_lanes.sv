@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// grant_lanes between packets of any lanes from the first one on, as long as no more rows are
-// inside than it has places for (Cfg.GrantRows: grant_rows proves that there never are), and users
-// that take rows when they like. One lane, chosen by the solver, is followed.
+// Packets have any lanes, from the first one on. No more rows are inside than grant_lanes has
+// places for (Cfg.GrantRows), as grant_rows proves. Users take rows at any time. The proof follows
+// one lane, which the solver chooses.
 `default_nettype none
 
 module prove_grant_lanes #(
@@ -52,7 +52,7 @@ module prove_grant_lanes #(
         .idle_o(idle)
     );
 
-    logic blank, blank_q; // nothing is shown, though a row is inside
+    logic blank, blank_q; // nothing is shown while a row is inside
     assign blank = count_q != '0 && !own_valid && !far_valid && !err.valid;
 
     assign come = W'(lanes_i[0].valid) + W'(lanes_i[1].valid) + W'(lanes_i[2].valid);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The rows whose lanes may be in a hub's grant_lanes at once (cfg_pkg's GrantRows), where each step
-// of a row comes when the solver likes. What the counters say of switch and hub is what reduce_join
-// (OpenRows, ResultSlots), credit_use (RxResultPkts) and sum_result (SumFlits) keep to.
+// The proof bounds the rows whose lanes are in a hub's grant_lanes at once (GrantRows of cfg_pkg).
+// The solver chooses the time of each step of a row. The counters for switch and hub have the
+// limits of reduce_join (OpenRows, ResultSlots), credit_use (RxResultPkts) and sum_result
+// (SumFlits).
 //
-// Every row is opened; its GRANT comes; its lane is taken. A row of another home closes behind
-// that, as the hub's partial sum is part of it. An own row closes at any time. Its result, of one
-// packet of one flit, then waits in the ring of the switch, has a credit until it has left the
-// hub's queue, and is behind that until the own row takes it, which begins when its lane is taken.
-// Flits of 8 bytes wait for the own row in the queue itself.
+// Every row is opened, then its GRANT comes, then its lane is taken. A row of another home closes
+// after that, because the hub's partial sum is part of it. An own row closes at any time. Its
+// result is one packet of one flit. The result waits in the ring of the switch. It then holds a
+// credit until it leaves the hub's queue, and waits until the own row takes it. The own row begins
+// when its lane is taken. Flits of 8 bytes wait for the own row in the queue itself.
 `default_nettype none
 
 module prove_grant_rows #(
@@ -37,8 +38,8 @@ module prove_grant_rows #(
     typedef logic [W-1:0] count_t;
 
     logic   rst_n, far_open, far_close, far_take, own_open, own_close, own_take, send, leave, add;
-    count_t far_open_q, far_wait_q, far_in_q; // open; their GRANT is not here yet; their
-                                              // lane is in grant_lanes
+    count_t far_open_q, far_wait_q, far_in_q; // open; without their GRANT yet; with their lane in
+                                              // grant_lanes
     count_t own_open_q, own_wait_q, own_in_q;
     count_t ring_q, credit_q, sum_q;          // results
     count_t own_results, far_grant, own_grant;
@@ -76,7 +77,7 @@ module prove_grant_rows #(
                           - count_t'(add && Cfg.SumFlits == 0);
             sum_q      <= sum_q + count_t'(leave) - count_t'(add && Cfg.SumFlits != 0);
             a_rows: assert (far_in_q + own_in_q <= count_t'(Cfg.GrantRows));
-            // why
+            // invariants behind a_rows
             a_far:  assert (far_wait_q <= far_open_q && far_in_q <= far_open_q
                             && far_wait_q + far_in_q <= far_open_q && far_open_q <= count_t'(Far));
             a_own:  assert (own_wait_q <= own_results && own_in_q <= own_results

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// list_keep and grant_lists with a memory that grants when it likes and answers
-// anything three cycles later. One token, chosen by the solver, is followed: its list is
-// taken before its row is granted.
+// list_keep and grant_lists use a memory that grants at any time, and answers anything three cycles
+// later. The proof follows one token, which the solver chooses. Its list is taken before its row is
+// granted.
 `default_nettype none
 `include "bundles.svh"
 
@@ -64,7 +64,7 @@ module prove_kept_lists #(
         .rd_i('{rvalid: back_q[2], rdata: rdata_i}), .req_o(req), .idle_o(idle[1])
     );
 
-    // a list begins when there is room; how many targets it has shows with the last one
+    // A list begins when there is room. Its number of targets is valid with the last one.
     assign take = take_i && rst_n && (room || at_q != '0);
     assign lane = lane_valid_i && lane_ready && rst_n;
     always_ff @(posedge clk_i) begin
@@ -84,8 +84,8 @@ module prove_kept_lists #(
     end
 
     // ---- the token's list, and its row ----
-    logic [Cfg.TokW-1:0] row_q [4], ask_row; // rows granted, in use from the oldest one on;
-                                             // whose list is asked for
+    logic [Cfg.TokW-1:0] row_q [4], ask_row; // granted rows, in use from the oldest one on; row
+                                             // whose list is requested
     assign ask_row = row_q[i_lists.ask_slot_q];
 
     logic       list, listed_q, mine, granted_q;
@@ -114,7 +114,7 @@ module prove_kept_lists #(
             // a list that was taken is in memory before it is read
             a_read:  assert (!(rd.valid && listed_q)
                              || rd.addr[Cfg.AddrW-1:2] != (Cfg.AddrW-2)'(Base / 32 + 32'(the_q)));
-            // and it is the token's that is written then
+            // the list written then is that of the token
             a_write: assert (!(listed_q && ahead_q == '0 && wr.valid)
                              || wr.addr[Cfg.AddrW-1:2] == (Cfg.AddrW-2)'(Base / 32 + 32'(the_q)));
             a_ahead: assert (!listed_q || ahead_q < level);
@@ -151,7 +151,7 @@ module prove_kept_lists #(
             a_order:  assert (!busy_q || (req.valid && low.src == 5'(home_q)
                                           && low.opcode == packet_pkg::OP_DYMULTIMEM_LD_REDUCE));
             a_sent:   assert (!i_lists.sent || in_use_q != '0);
-            // what each waits for is memory, and what memory has granted
+            // each waits only for memory, and for writes that memory has not granted
             a_lists:  assert (lane_ready || i_lists.ask_q || in_use_q == 3'd4);
             a_ask:    assert (!i_lists.ask_q || rd.valid
                               || (i_lists.wait_q != '0 && i_lists.wait_q <= level));
@@ -160,9 +160,9 @@ module prove_kept_lists #(
         end
     end
 
-    // ---- how it hangs together ----
-    logic [3:0] flits_in;                // of lists that are not whole: here, and on their way
-    logic [2:0] waiting;                 // lists of which a flit is not here
+    // ---- lemmas ----
+    logic [3:0] flits_in;                // flits of incomplete lists: here, and on their way
+    logic [2:0] waiting;                 // lists with a flit that is not here
     typedef struct packed {
         logic [3:0]          last;
         logic [Cfg.GpuW-1:0] src;
@@ -187,7 +187,7 @@ module prove_kept_lists #(
             l_whole: assert (i_lists.whole_q <= i_lists.used_q
                              && i_lists.got_slot_q == 2'(get_q + i_lists.whole_q[1:0])
                              && (!i_lists.ask_q || in_use_q != '0));
-            // flits that are here and on their way are those that were asked for
+            // flits here and on their way are the requested ones
             l_flits: assert (6'(waiting - 3'(i_lists.ask_q)) * (6'(i_lists.last_flit) + 6'd1)
                              + 6'(i_lists.ask_flit_q)
                              == 6'(flits_in) && waiting >= 3'(i_lists.ask_q)

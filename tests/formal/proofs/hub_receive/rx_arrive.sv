@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// rx_arrive between a link that sends what it likes, with any gaps, a local stream, and
-// a reader that takes packets and frees slots in any order. Where each flit of a packet
-// belongs is counted here anew.
+// The link sends anything, with any gaps, and so does a local stream. The reader takes packets and
+// frees slots in any order. The proof counts independently where each flit of a packet belongs.
 `default_nettype none
 `include "bundles.svh"
 
@@ -32,7 +31,7 @@ module prove_rx_arrive #(
         return c;
     endfunction
 
-    // flits of a packet: the count stays there
+    // Flits of a packet, where the count saturates.
     localparam logic [5:0] Many = 6'(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits + 2);
 
     logic                rst_n, pkt_valid, pkt_bad, crd, err, idle, loc_ready;
@@ -44,7 +43,7 @@ module prove_rx_arrive #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
 
-    // a flit of targets behind the first
+    // The target of the header, and one flit of other targets.
     rx_arrive #(.Cfg(Cfg), .LocPkts(LocPkts), .MaxTargets(Cfg.Lanes + 1)) i_dut (
         .clk_i, .rst_ni(rst_n), .epoch_i, .lists_i(1'b0), .loads_i(1'b0), .st_i, .loc_i,
         .loc_ready_o(loc_ready),
@@ -55,18 +54,17 @@ module prove_rx_arrive #(
         .err_o(err), .idle_o(idle)
     );
 
-    // ---- the packet under way of each source ----
+    // ---- the current packet of each source ----
     logic [Cfg.FlitW-1:0] data [2];
-    logic [1:0]          comes, takes, last, begins, ends, bad;   // comes: a flit; takes:
-                                                                  // and it is let in
+    logic [1:0]          comes, takes, last, begins, ends, bad;   // comes: a flit; takes: it is
+                                                                  // accepted
     logic [1:0][5:0]     beat_q;             // flits so far
     logic [1:0][2:0]     list_q, list;       // flits of its target list
     logic [1:0][5:0]     behind;             // header and list, in flits
     logic [1:0]          slot [2];
     logic [1:0]          slot_q [2];
     logic                drop_q, full;
-    logic [3:0]          taken_q, out_q;     // slots of whole packets, and of those
-                                             // that were handed out
+    logic [3:0]          taken_q, out_q;     // slots of whole packets; of these, slots handed out
     logic [Cfg.PayW+1:0] flits [2];
 
     assign data[0] = st_i.data;
@@ -102,13 +100,13 @@ module prove_rx_arrive #(
                 slot_q[s] <= slot[s];
             end
             if (rst_n) begin
-                // of nobody else
+                // no other packet has the slot
                 a_slot:  assert (!takes[s] || !taken_q[slot[s]]);
                 a_stays: assert (!takes[s] || begins[s] || slot[s] == slot_q[s]);
                 a_pay:   assert (pay_we[s] == (takes[s] && beat_q[s] >= behind[s]
                                                && place < 6'(Cfg.PayFlits)));
                 a_place: assert (!pay_we[s] || 6'(pay_addr[s][Cfg.PayW-1:0]) == place);
-                // how the parser counts, which the rest follows from
+                // state of the parser, from which the rest follows
                 a_list:  assert (begins[s] || list_q[s] <= 3'(Cfg.ListFlits));
                 a_begin: assert ((i_dut.phase_q[s] == 2'd0) == begins[s]);
                 if (!begins[s] && !(s == 0 && drop_q)) begin
@@ -147,7 +145,7 @@ module prove_rx_arrive #(
         end
         if (rst_n) begin
             a_one:   assert (ends != '1);
-            // a packet without credit
+            // a packet without a credit
             a_err:   assert (err == (comes[0] && begins[0] && full));
             a_crd:   assert (crd == (free_valid_i && !free_slot_i[1]));
             a_idle:  assert (idle == (taken_q == '0 && begins == '1));
@@ -167,7 +165,7 @@ module prove_rx_arrive #(
         .out_i({pkt_slot, pkt_bad, pkt_flits}), .count_o(unused_count)
     );
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_drop:  cover (comes[0] && drop_q);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// rx at the end of a link that brings whole packets of any class and content, those of CTRL only
-// with a credit; token tracker and event counters take what is theirs when they like.
+// The link brings whole packets of any class and content, those of CTRL only with a credit. Token
+// tracker and event counters take their packets at any time.
 `default_nettype none
 `include "bundles.svh"
 
@@ -55,7 +55,7 @@ module prove_rx_link #(
     // ---- the link: packets whole, in consecutive cycles ----
     logic       inside_q;
     logic [1:0] open_q, count, used;
-    logic [1:0] flits_q;         // of the packet before this one: 3 for more
+    logic [1:0] flits_q;         // of the current packet, before this one; 3: 3 or more
     logic       ctrl, start, first;
 
     assign ctrl  = rx_i.valid && rx_i.cls == CLS_CTRL;
@@ -78,7 +78,7 @@ module prove_rx_link #(
         .back_i(crd[CLS_CTRL]), .used_o(used)
     );
 
-    // ---- what a CTRL packet says: read of the whole header ----
+    // ---- content of a CTRL packet, from its whole header ----
     typedef enum logic [1:0] {Signal, Event, Ack, Err} kind_e;
     typedef struct packed {
         kind_e      kind;
@@ -87,7 +87,7 @@ module prove_rx_link #(
     logic [Cfg.FlitW-1:0] low_q;
     header_t       header, low;
     word_t         in, out;
-    logic          own_err;      // one of the link, which comes first
+    logic          own_err;      // error of the link, which has priority
 
     if (Cfg.HeadFlits == 1) begin : gen_one
         assign header = header_t'(rx_i.data);
@@ -118,7 +118,7 @@ module prove_rx_link #(
     end
     assign own_err = i_dut.now_err;
 
-    // each acts once, in order, with what it says, and gives its credit back as it does
+    // Each packet acts once, in order, as its header requires, and returns its credit then.
     f_queue #(.Width($bits(word_t)), .Depth(Pkts), .Latency(0)) i_queue (
         .clk_i, .rst_ni(rst_n), .watch_i, .push_i(ctrl && rx_i.last), .in_i(in),
         .accept_i(i_dut.ctrl_room),
@@ -137,8 +137,8 @@ module prove_rx_link #(
     always_ff @(posedge clk_i) begin
         if (start && rx_i.cls == CLS_PART) room_q <= res_room_i;
         if (rst_n) begin
-            // a CTRL packet waits for the token tracker or the event counters alone, its
-            // error for one of the link
+            // a CTRL packet waits only for the token tracker or the event counters, its error only
+            // for an error of the link
             a_sunk:   assert (count == '0 || crd[CLS_CTRL] || (sig_valid && !sig_ready_i)
                               || (ev_valid && !ev_ready_i)
                               || (own_err && !sig_valid && !ev_valid && !ev_ack));
@@ -148,7 +148,7 @@ module prove_rx_link #(
             a_notified: assert (!crd[CLS_CTRL]
                               || (sig_valid ? sig_ready_i : ev_valid ? ev_ready_i
                                   : ev_ack || err.valid));
-            // what is of other classes goes on as it is, REQ and PART with a bad header poisoned
+            // packets of other classes pass unchanged, but a bad header of REQ or PART is poisoned
             a_store:  assert (st.valid == (rx_i.valid && rx_i.cls == CLS_STORE)
                               && (!st.valid || (st.data == rx_i.data && st.last == rx_i.last
                                                 && st.err == rx_i.err)));

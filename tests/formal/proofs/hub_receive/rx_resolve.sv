@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// rx_resolve between packets of any content (two targets at most), an allocator that answers
-// whatever it likes, whenever it likes, and workers that take jobs and finish them whenever they
-// like. What each target's job must be is computed from the packet's header, or, of a packet
-// without targets (TargetListCache), from those that opened its source's row.
+// Packets have any content, and at most two targets. The allocator answers anything at any time.
+// Workers take and finish jobs at any time. The proof computes the job of each target from the
+// header of its packet. A packet without targets (TargetListCache) uses those of the packet that
+// opened its source's row.
 `default_nettype none
 `include "bundles.svh"
 
@@ -55,7 +55,7 @@ module prove_rx_resolve #(
         logic [4:0]      flits;
         `MW_ARRIVED(Cfg) hd;
         logic [1:0][5:0] tgt;
-        logic [4:0]      cnt;    // what it has, by its row where it has none itself
+        logic [4:0]      cnt;    // targets, those of its row if it has none
         logic [1:0][5:0] listed;
         logic            no_row; // neither targets nor a row
     } packet_t;
@@ -110,8 +110,7 @@ module prove_rx_resolve #(
         hd             = packet_q[hd_slot].hd;
         hd.tgt         = packet_q[hd_slot].tgt[hd_tgt[0]];
     end
-    assign emap = '{we: !rst_n, addr: '0, data: map_i};   // anything, but the same from
-                                                          // the reset on
+    assign emap = '{we: !rst_n, addr: '0, data: map_i};   // any content, constant after the reset
     assign al   = '{valid: al_valid_i, miss: al_miss_i, err: al_err_i,
                     row: node_pkg::RowW'(al_row_i)};
 
@@ -129,12 +128,12 @@ module prove_rx_resolve #(
         .ev_o(ev), .said_o(), .ack_o(ack), .ack_ready_i, .err_o(err)
     );
 
-    // ---- packets, each in a slot of its own until all its targets have become jobs ----
+    // ---- packets: each keeps its slot until all its targets have become jobs ----
     logic [3:0]       used_q;
-    logic [3:0][1:0]  pending_q;          // targets that were fetched, and have not become jobs
+    logic [3:0][1:0]  pending_q;          // targets fetched that have not become jobs
     logic [3:0][1:0]  held;               // the same, counted from where they are
     logic             come, fetch, push;
-    `MW_ARRIVED(Cfg)  arrived;            // with an opcode of stores, and two targets at most
+    `MW_ARRIVED(Cfg)  arrived;            // with a store's opcode, and at most two targets
 
     assign come  = come_i && (!pkt_valid_q || pkt_ready) && 32'(slot_i) < Slots && !used_q[slot_i];
     assign fetch = i_dut.fetch && !i_dut.from_park;
@@ -150,9 +149,9 @@ module prove_rx_resolve #(
     end
 
     // ---- rows ----
-    row_t       row_q [2];             // as the packet at the head finds them
-    row_t       row [2];               // and the next one
-    row_t       of;                    // that of the next one
+    row_t       row_q [2];             // for the packet at the head
+    row_t       row [2];               // for the next packet
+    row_t       of;                    // row of the next packet's source
     packet_t    head, next;
     logic [1:0] epoch_q;
 
@@ -224,7 +223,7 @@ module prove_rx_resolve #(
         end
     end
 
-    // what rx_arrive lets through as no error, with the lengths that it does
+    // What rx_arrive passes without an error, with the lengths that it allows.
     function automatic logic usual(opcode_e op, logic bad, logic [7:0] len);
         if (bad) return len != '0 && len < 8'd32;
         return len <= 8'd128 && (len == '0) == (op == OP_FLAG || op == OP_FENCE);
@@ -234,7 +233,7 @@ module prove_rx_resolve #(
         assume (pkt_flits_i <= 5'd10);
     end
 
-    logic strange;                     // a packet that was assumed not to come
+    logic strange;                     // a packet that the assumptions exclude
     always_comb begin
         strange = 1'b0;
         for (int unsigned i = 0; i < Slots; i++) begin
@@ -259,7 +258,7 @@ module prove_rx_resolve #(
         if (rst_n) a_strange: assert (!strange);
     end
 
-    // ---- the job of a target, but for the row ----
+    // ---- the job of a target, except for the row ----
     logic [1:0][1:0] map;                              // of the expert map: {here, place}
     always_comb for (int unsigned e = 0; e < 2; e++) map[e] = i_dut.i_emap.mem[e];
 
@@ -328,7 +327,7 @@ module prove_rx_resolve #(
         end
     end
 
-    // ---- all of it ----
+    // ---- targets and jobs ----
     packet_t          p0, p1;
     want_t            w0, w1;
     logic             idx0, idx1, beyond0;
@@ -340,8 +339,7 @@ module prove_rx_resolve #(
     logic [4:0]       cnt;
     logic [Cfg.AddrW-1:0] row_off, base;
 
-    // That what is held between the steps is of its packet: the numbers
-    // themselves are judged by want().
+    // State between the steps belongs to its packet. want() checks the numbers.
     rx_extent #(.Cfg(Cfg)) i_extent (
         .row_shift_i(cfg.row_shift), .extent_i(arrived0.extent), .len_i(p0.hd.len),
         .addr_i(p0.hd.addr), .first_o(first0),
@@ -366,7 +364,7 @@ module prove_rx_resolve #(
     always_comb begin
         if (al_valid_i) assume (al_row_i < 2'(Cap));
         if (rst_n) begin
-            // every target that was fetched is in one place, once, until it is a job
+            // every fetched target is in exactly one place until it is a job
             a_where:  assert (!twice && held == pending_q);
             a_used:   assert (pending_q[3] == '0 && !used_q[3] && (pending_q[0] == '0 || used_q[0])
                               && (pending_q[1] == '0 || used_q[1])
@@ -379,13 +377,13 @@ module prove_rx_resolve #(
                               || (i_dut.idx_q == '0 ? pending_q[pkt_slot_q] == '0
                                   : !pending_q[pkt_slot_q][1]));
             a_idle:   assert (pkt_valid_q || i_dut.idx_q == '0);
-            // the slot waits for as many; the packet leaves with its last
+            // the slot waits for all targets, and the packet leaves with its last one
             a_start:  assert ((start_valid && start_ready_i) == (fetch && hd_tgt == '0));
             a_count:  assert (!start_valid || (start_slot == pkt_slot_q && start_cnt == cnt));
             a_leave:  assert ((pkt_valid_q && pkt_ready) == (fetch && 5'(hd_tgt) + 5'd1 == cnt));
             a_room:   assert (!(i_dut.park_push && !i_dut.park_room)
                               && !(push && !i_dut.job_push_ready));
-            // what is held of them is theirs
+            // the state of a target belongs to its packet
             if (i_dut.s0_valid_q) begin
                 a_s0: assert (i_dut.s0_q.bad == p0.hd.bad && i_dut.s0_q.src == p0.hd.src
                               && i_dut.s0_q.len == p0.hd.len
@@ -432,7 +430,7 @@ module prove_rx_resolve #(
         end
     end
 
-    // parked targets are those that ask
+    // Only targets that request a row are parked.
     logic parked_wrong;
     always_comb begin
         parked_wrong = 1'b0;
@@ -449,7 +447,7 @@ module prove_rx_resolve #(
                               + 5'(i_dut.s1_valid_q) <= 5'(Parked)
                               && i_dut.todo_q <= i_dut.park_level);
             a_jobs:   assert (i_dut.job_level <= (i_dut.s1_valid_q ? 3'(Jobs - 1) : 3'(Jobs)));
-            // how a queue counts (its own proof does not say)
+            // internal counters of a queue, which its own proof does not cover
             a_park_q: assert (i_dut.park_level[1:0]
                               == i_dut.i_park.gen_ram.wptr_q - i_dut.i_park.gen_ram.rptr_q
                               && i_dut.i_park.full_q == (i_dut.park_level == 3'(Parked))
@@ -461,12 +459,12 @@ module prove_rx_resolve #(
         end
     end
 
-    // ---- the rows that are kept ----
+    // ---- stored rows ----
     if (TargetListCache) begin : gen_rows
         for (genvar s = 0; s < 2; s++) begin : gen_source
             logic [6:0]      kept;     // {token, cnt}
             logic [1:0][5:0] targets;
-            logic            half;     // the packet at the head writes another one there
+            logic            half;     // the packet at the head is writing its list there
             assign kept    = i_dut.gen_lists.i_lists.i_rows.mem[s];
             assign targets = {i_dut.gen_lists.i_lists.i_targets.mem[2*s+1],
                               i_dut.gen_lists.i_lists.i_targets.mem[2*s]};
@@ -481,7 +479,7 @@ module prove_rx_resolve #(
                 a_half: assert (!half || (kept == {head.hd.addr[7:6], head.hd.cnt}
                                           && targets[0] == head.tgt[0]));
                 a_cnt:  assert (!row_q[s].open || row_q[s].cnt == 5'd1 || row_q[s].cnt == 5'd2);
-                // what the packet at the head has of its row
+                // the packet at the head has the list of its row
                 a_has:  assert (!pkt_valid_q || !follows(head) || head.no_row
                                 || head.hd.src != 5'(s)
                                 || (row_q[s].open && row_q[s].token == head.hd.addr[7:6]
@@ -503,7 +501,7 @@ module prove_rx_resolve #(
         end
     end
 
-    // and looked up again, all of them, behind every miss that ends, and when none is under way
+    // After every miss that ends, and when no miss is open, all parked targets are looked up again.
     logic pass_q, again_q;
     always_ff @(posedge clk_i) begin
         pass_q  <= rst_n && i_dut.fill_q;
@@ -518,14 +516,14 @@ module prove_rx_resolve #(
     end
 
     // ---- FLAG and FENCE act when all jobs before them are finished ----
-    logic busy_q, took_q, after_q;      // after_q: one of them is on its way to act
+    logic busy_q, took_q, after_q;      // after_q: a FLAG or FENCE is about to act
     always_ff @(posedge clk_i) begin
         busy_q <= rst_n && busy_i;
         took_q <= rst_n && job_valid && job_ready_i;
     end
     always_comb begin
-        if (rst_n) assume (busy_i || !took_q);                  // a worker that has a job is busy,
-        if (rst_n && !busy_q && !took_q) assume (!busy_i);      // and gets busy by one alone
+        if (rst_n) assume (busy_i || !took_q);                  // a worker with a job is busy,
+        if (rst_n && !busy_q && !took_q) assume (!busy_i);      // and gets busy only by a job
         after_q = i_dut.s0_valid_q && !i_dut.s0_q.bad && !i_dut.s0_q.cut
                   && i_dut.s0_q.op inside {OP_FLAG, OP_FENCE};
         if (rst_n) begin
@@ -541,7 +539,7 @@ module prove_rx_resolve #(
         end
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_parked: cover (i_dut.park_level == 3'(Parked - 2));

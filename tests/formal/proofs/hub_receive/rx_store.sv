@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Workers and accounts of rx_store, between any packets and jobs (models/store) and a memory that
-// lets each worker wait as it likes. One job, chosen by the solver, is followed; units are the
-// flits that a job writes, or the words of COUNTS that it hands out. What memory is given tells
-// where it stood in the payload RAMs.
+// Workers and accounts of rx_store have any packets and jobs (models/store). The memory may stall
+// each worker at any time. The proof follows one job, which the solver chooses. Units are the flits
+// that a job writes, or the words of COUNTS that it passes on. Each word of data contains its
+// position in the payload RAMs.
 `default_nettype none
 `include "bundles.svh"
 
@@ -63,7 +63,7 @@ module prove_rx_store #(
                : {2'b10, lane, 28'({SlotW'(slot - SlotW'(LinkPkts)), at})};
     endfunction
 
-    // ---- jobs go in at one worker, units come out, and it is reported ----
+    // ---- jobs enter one worker, units leave it, and the job is reported ----
     typedef logic [6:0] units_t;
     typedef struct packed {    // as job_t of rx_store
         logic                    null_, counts, red, track, home;
@@ -83,8 +83,9 @@ module prove_rx_store #(
         return (job.counts ? units_t'(job.span[6:2]) : units_t'(job.span[6:Cfg.FlitLog2])) + 7'd1;
     endfunction
 
-    // what a worker holds: the job whose payload it reads, from which flit on; a flit at its
-    // output, the last of its job; the job behind, of which memory has everything
+    // State of a worker. reads, front, idx: a job whose payload it reads, and the next flit. shows,
+    // ends: a flit at its output, the last of its job. info, behind, granted: a job that has been
+    // read, and memory has all of it.
     logic [1:0]          reads, shows, ends, info, granted;
     out_t                front [2], behind [2];
     logic [Cfg.PayW-1:0] idx [2];
@@ -101,13 +102,12 @@ module prove_rx_store #(
 
     logic [1:0]          in, unit, done;
     units_t              units, units_q [2];   // of the job; inside each worker
-    units_t              held [2], at_out [2]; // the same, counted from its registers;
-                                               // of them at its output
+    units_t              held [2], at_out [2]; // the same, counted from its registers; those at its
+                                               // output
     logic [1:0]          jobs_q [2];
     logic                go;
     logic [1:0]          last_at;              // the last flit of a job is at the worker's output
-    out_t                out_job [2];          // the job whose flit is there, and
-                                               // which of its flits
+    out_t                out_job [2];          // job of the flit there, and number of the flit
     logic [Cfg.PayW-1:0] out_flit [2];
 
     assign go    = i_dut.job_valid && i_dut.job_ready;
@@ -154,8 +154,7 @@ module prove_rx_store #(
         end
         assign held[w] = to_read + at_out[w];
 
-        // How a worker counts, which the rest follows from: of what is at its
-        // output, which job it is of.
+        // State of a worker, from which the rest follows: the job of the flit at its output.
         assign last_at[w]  = shows[w] && ends[w];
         assign out_job[w]  = last_at[w] ? behind[w] : front[w];
         assign out_flit[w] = last_at[w] ? out_job[w].span[6:Cfg.FlitLog2] : idx[w] - 1'b1;
@@ -195,7 +194,7 @@ module prove_rx_store #(
             if (rst_n) begin
                 a_units:  assert (units_q[w] == held[w]);
                 a_jobs:   assert (jobs_q[w] == 2'(reads[w]) + 2'(info[w]));
-                // nothing is written that no job asks for
+                // every unit belongs to a job
                 a_none:   assert (!unit[w] || units_q[w] != '0);
                 a_inside: assert (!done[w] || jobs_q[w] != '0);
             end
@@ -206,11 +205,11 @@ module prove_rx_store #(
     logic                 in_q, at_q, notified_q;
     out_t                 job_q;
     logic [1:0]           ahead_q;             // jobs before it in its worker
-    units_t               before_q, next_q;    // units before it in its worker; of its own,
-                                               // how many have come out
+    units_t               before_q, next_q;    // units before it in its worker; its own units that
+                                               // have left
     units_t               all;
-    logic                 mine, last;          // a unit of its own comes out; its last
-    logic [Cfg.PayW-1:0]  flit;                // of which
+    logic                 mine, last;          // a unit of it leaves; the last one
+    logic [Cfg.PayW-1:0]  flit;                // number of the flit
     logic [FlitBytes-1:0] be;
     logic                 data_right;
 
@@ -288,7 +287,7 @@ module prove_rx_store #(
 
     always_comb begin
         if (rst_n && in_q) begin
-            // reported when memory has all of it
+            // a job is reported when memory has all of it
             a_all:   assert (!(done[at_q] && ahead_q == '0) || (before_q == '0 && next_q == all));
             if (mine && !job_q.counts) begin
                 a_write: assert (wr[at_q].valid && !(at_q == 1'b0 && cnt.valid));
@@ -308,7 +307,7 @@ module prove_rx_store #(
                 a_val:  assert (cnt.val == stands(job_q.slot, flit,
                                                   2'(next_q & 7'(Cfg.Words - 1))));
             end
-            // where it is: with its last unit it moves from the register in front to the one behind
+            // with its last unit the job moves from the front register to the one behind
             a_there: assert (ahead_q < jobs_q[at_q]);
             if (ahead_q == 2'(info[at_q])) begin
                 a_front:  assert (front[at_q] == job_q && before_q + all - next_q == units_q[at_q]);
@@ -318,7 +317,7 @@ module prove_rx_store #(
                                   && all - next_q == (last_at[at_q] ? at_out[at_q] : '0));
             end
         end
-        if (rst_n && notified_q) begin // and then the row tracker hears of it, once
+        if (rst_n && notified_q) begin // the row tracker gets the job, once
             a_track: assert (trk.valid == job_q.track);
             a_what:  assert (!trk.valid
                              || (trk.le == node_pkg::ExpertW'(job_q.le)
@@ -378,8 +377,8 @@ module prove_rx_store #(
         end
     end
 
-    // ---- nobody waits for anybody but memory, and a report for three cycles ----
-    // There is an end, as every step uses something up.
+    // ---- workers wait only for memory, and at most three cycles to report ----
+    // Every job ends, because each step makes progress.
     logic [2:0] wait_q [2];
     logic [1:0] moves, refused;
     for (genvar w = 0; w < 2; w++) begin : gen_live
@@ -399,7 +398,7 @@ module prove_rx_store #(
         end
     end
 
-    // ---- what memory is offered stays ----
+    // ---- a write stays until memory grants it ----
     for (genvar w = 0; w < 2; w++) begin : gen_stable
         f_stream #(.Width($bits(wr[w]))) i_stream (
             .clk_i, .rst_ni(rst_n), .valid_i(wr[w].valid), .ready_i(wr_ready_i[w]),
@@ -408,7 +407,7 @@ module prove_rx_store #(
         );
     end
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_both:    cover (wr[0].valid && wr[1].valid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The owner of the RAM has jobs of up to Job cycles, and reads in any of them; it begins
-// none while it is asked to wait.
+// The owner of the RAM has jobs of up to Job cycles, and may read in each of them. It begins none
+// while wait_o is high.
 `default_nettype none
 
 module prove_shared_ram_fifo #(
@@ -16,7 +16,7 @@ module prove_shared_ram_fifo #(
     logic rst_n, we, re, waits, valid, data, rdata, taken;
     logic [AddrW-1:0] waddr, raddr;
     logic [$clog2(Depth+1)-1:0] level, count;
-    logic [1:0] job_q;   // cycles that the job may still take
+    logic [1:0] job_q;   // remaining cycles of the job, at most
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
 
@@ -48,7 +48,7 @@ module prove_shared_ram_fifo #(
 
     always_ff @(posedge clk_i) if (rst_n) a_level: assert (level == count);
 
-    // what the assumptions leave
+    // reachable under the assumptions
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_taken: cover (taken && count == AddrW'(Depth));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What experiments/node_threads/rewrite makes of a register or memory of a sample, with N threads,
-// against N copies of that sample: in the clock of thread t only copy t goes on, and what is to be
-// seen of it is to be seen of the threaded one. Inputs are any in any clock, so those of one thread
-// have nothing to do with those of another.
+// experiments/node_threads/rewrite turns a sample, a register or a memory, into one with N threads.
+// The proof compares it with N copies of the sample. In the clock of thread t only copy t advances,
+// and its output equals that of the threaded one. Inputs are free in every clock, so those of
+// different threads are independent.
 `default_nettype none
 
 module prove_threads #(
@@ -33,8 +33,8 @@ module prove_threads #(
         );
     end
 
-    // A read register without a value to begin with shows anything until it has read; where such a
-    // memory is written and read at one address, it reads anything.
+    // A read register without an initial value is undefined until it has read. With Rule 11 and 12
+    // a read of a word that is being written is undefined.
     localparam bit Open = (Rule >= 11 && Rule <= 15) || Rule == 17 || Rule >= 19;
     logic [N-1:0] read_q = '0;
     logic         reads;
