@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of the adder of rtl/common/numbers/fp32_add.sv, with its ports and latency: writes down
-// what was added, in its order, 4 bits a term (none for -0), where rounding does not touch it.
+// Replaces rtl/common/numbers/fp32_add.sv, with its ports and latency. The result records what was
+// added, in order, with 4 bits per term (none for -0), where rounding does not change it.
 `default_nettype none
 
 module fp32_add #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// rtl/common/ram_sdp.sv as its users must treat it: reading the address that is written in the same
-// cycle is an error of theirs. ByteEn is 0 in these proofs.
+// Replaces rtl/common/ram_sdp.sv. It asserts that its users do not read the address that is written
+// in the same cycle. ByteEn is 0 in these proofs.
 `default_nettype none
 
 module ram_sdp #(

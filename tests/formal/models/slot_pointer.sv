@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/switch/queue/slot_pointer.sv: the order of its states does not matter to its
-// users, so a counter stands for it, which lets memories be small (see gated_ram).
+// Replaces rtl/switch/queue/slot_pointer.sv by a counter, because the order of the states does not
+// matter to its users. A counter allows small memories (see gated_ram).
 `default_nettype none
 
 module slot_pointer #(

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of the adder of rtl/common/numbers/fp32_add.sv, with its ports and latency: the lowest
-// bit of the result says whether that of an operand is set. So it shows which elements are in a
-// sum.
+// Replaces rtl/common/numbers/fp32_add.sv, with its ports and latency. The lowest bit of the result
+// is set if that of an operand is set. It thus shows which elements are in a sum.
 `default_nettype none
 
 module fp32_add #(

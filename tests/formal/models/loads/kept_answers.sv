@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/switch/load/kept_answers.sv, which has a proof of its own: each load finds its
-// row or not, and rows go to those that wait for them, in one packet and in any order, as the proof
-// chooses: flit_data_i is {which row, it is sent, a load finds its row}.
+// Replaces rtl/switch/load/kept_answers.sv, which has its own proof. The user's proof chooses
+// whether a load finds its row, and which row is sent when. A row goes to all loads that wait for
+// it, in one packet. flit_data_i is {row, it is sent, a load finds its row}.
 `default_nettype none
 
 module kept_answers #(
@@ -34,7 +34,7 @@ module kept_answers #(
     output logic                  packet_o,
     output logic                  packet_last_o,
     output logic [Cfg.FlitW-1:0]  packet_data_o,
-    output logic [Cfg.Others-1:0] packet_mask_o,  // who gets it
+    output logic [Cfg.Others-1:0] packet_mask_o,  // readers that get it
     output logic                  row_end_o,      // it is the last one of its row
     input  wire logic             packet_take_i,
     input  wire logic             may_i,

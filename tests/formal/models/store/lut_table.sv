@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/common/lut_table.sv, of which pkt_fifo's proof is: each word of 32 bits that is
-// read tells where it stands, {local stream's, lane, address}.
+// Replaces rtl/common/lut_table.sv, which the proof of pkt_fifo covers. Each word of 32 bits that
+// is read is its position, {local stream's, lane, address}.
 `default_nettype none
 
 module lut_table #(

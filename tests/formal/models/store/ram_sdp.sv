@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/common/ram_sdp.sv, which has a proof of its own: each word of 32 bits that is
-// read tells where it stands, {link's, lane, address}.
+// Replaces rtl/common/ram_sdp.sv, which has its own proof. Each word of 32 bits that is read is its
+// position, {link's, lane, address}.
 `default_nettype none
 
 module ram_sdp #(

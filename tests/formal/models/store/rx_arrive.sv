@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/receive/rx_arrive.sv, what its proof gives: a packet is shown in a slot that
-// is nobody's, and stays until it is taken; a slot is freed once, behind that, which is asserted.
-// Any slot at any time (free choices: st_i.data), packets of up to 4 targets.
+// Replaces rtl/hub/receive/rx_arrive.sv, with what its proof guarantees. A packet is shown in a
+// slot that no other packet has, and stays until it is taken. A slot is freed once, after that,
+// which is asserted. Slots and times are free choices (st_i.data). Packets have up to 4 targets.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/receive/rx_resolve.sv, what its proof gives: of each packet one job per
-// target, the last one behind the packet's leaving pkt_*, jobs of different packets in any order;
-// a job stays until it is taken. Any job at any time (free choices: cfg_i).
+// Replaces rtl/hub/receive/rx_resolve.sv, with what its proof guarantees. Each packet has one job
+// per target, the last one after the packet has left pkt_*. Jobs of different packets come in any
+// order. A job stays until it is taken. Jobs and times are free choices (cfg_i).
 `default_nettype none
 `include "bundles.svh"
 
@@ -72,7 +72,7 @@ module rx_resolve #(
         in      = job_t'(cfg_i[JobW+7:8]);
         slot    = in.slot;
         if (in.null_) {in.track, in.home} = '0;
-        if (in.counts) begin              // whole words, from a flit's first on
+        if (in.counts) begin              // whole words, from the first of a flit on
             in.lane      = '0;
             in.span[1:0] = '1;
             in.track     = 1'b0;
@@ -87,8 +87,8 @@ module rx_resolve #(
     assign start_slot_o  = pkt_slot_i;
     assign start_cnt_o   = hd_i.cnt;
     assign start         = start_valid_o && start_ready_i;
-    assign leave         = begun_q && cfg_i[1];       // behind the start: its targets are
-                                                      // fetched one by one
+    assign leave         = begun_q && cfg_i[1];       // after the start: its targets are fetched
+                                                      // one by one
     assign pkt_ready_o   = leave;
     assign show          = cfg_i[2] && (!valid_q || job_ready_i) && left_q[slot] != '0
                            && !(left_q[slot] == 5'd1 && begun_q && pkt_slot_i == slot);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/common/fifo.sv, which has a proof of its own: a word that the proof gives is
-// shown at once, and stays until it is taken; no other comes before. So the proof chooses when a
-// word is shown, and which.
+// Replaces rtl/common/fifo.sv, which has its own proof. A word from the proof is shown at once, and
+// stays until it is taken. No other word comes before that. The proof thus chooses the shown words
+// and their times.
 `default_nettype none
 
 module fifo #(

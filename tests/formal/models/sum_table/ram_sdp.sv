@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The RAM of sums, left out of a proof about packets: every word is 0.
+// Replaces the RAM of sums in a proof about packets: every word is 0.
 `default_nettype none
 
 module ram_sdp #(

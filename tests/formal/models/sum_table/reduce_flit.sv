@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The lanes, left out of a proof about packets: every result is 0.
+// Replaces the lanes in a proof about packets: every result is 0.
 `default_nettype none
 
 module reduce_flit #(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// rtl/common/promise_fifo.sv as its proof has it: words in their order, each shown a cycle after
-// it came; without the order of the pointers, which hides from the solver what they mean, and with
-// Places in the stead of Depth - 1 places: those around it may not count on more.
+// Replaces rtl/common/promise_fifo.sv, with what its proof guarantees: words come in order, each
+// one cycle later. It has no pointers, whose order hides their meaning from the solver. It has
+// Places places instead of Depth - 1, so that its users may not rely on more.
 `default_nettype none
 
 module promise_fifo #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/switch/queue/gated_ram.sv: keeps of 16-byte flits only what a proof of multicasts
-// looks at (mark, number of targets, the low bits of the first three experts).
+// Replaces rtl/switch/queue/gated_ram.sv. Of 16-byte flits it keeps only what the proof of
+// multicasts uses: mark, number of targets, and the low bits of the first three experts.
 `default_nettype none
 
 module gated_ram #(

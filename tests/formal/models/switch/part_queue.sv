@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The queue of partial sums, left out of a proof without reductions: nothing may be written to it.
+// Replaces the queue of partial sums in a proof without reductions: nothing may be written to it.
 `default_nettype none
 
 module part_queue #(
@@ -20,8 +20,8 @@ module part_queue #(
     output logic                     has_o,
     input  wire logic                re_i,
     input  wire logic [Cfg.PayW-1:0] ridx_i,
-    input  wire logic                done_i,  // with re_i: last flit that the reader
-                                              // wants of the packet
+    input  wire logic                done_i,  // with re_i: last flit of the packet that the reader
+                                              // needs
     output logic [Width-1:0]         rdata_o, // one cycle after re_i, else 0
 
     output logic [PW+Cfg.PayW-1:0] waddr_o,

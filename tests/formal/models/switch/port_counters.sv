@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The counters of a port of the switch, left out of a proof of its packets.
+// Replaces the counters of a port of the switch in a proof of its packets.
 `default_nettype none
 
 module port_counters #(

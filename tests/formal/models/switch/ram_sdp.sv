@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/common/ram_sdp.sv inside the switch, where the only one is the flit queue of an
-// input: 8 words of it, which is as much as the proof lets in at a time.
+// Replaces rtl/common/ram_sdp.sv in the switch, where only the flit queue of an input uses it. It
+// has 8 words, the most that the proof allows at a time.
 `default_nettype none
 
 module ram_sdp #(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The join of an output of the switch, left out of a proof without reductions:
-// nothing may be asked of it.
+// Replaces the join of an output of the switch in a proof without reductions: no row may be opened.
 `default_nettype none
 
 module reduce_join #(
@@ -19,7 +18,7 @@ module reduce_join #(
     input  wire logic [Cfg.Others-1:0] away_i,
 
     input  wire logic [Cfg.Others-1:0] q_has_i,
-    // the credit of the packet before is still waiting: do not start the next
+    // The credit of the previous packet still waits: do not start the next packet.
     input  wire logic [Cfg.Others-1:0] q_hold_i,
     output logic [Cfg.Others-1:0]      q_want_o,
     input  wire logic [Cfg.Others-1:0] q_may_i,

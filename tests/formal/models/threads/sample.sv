@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One sample per rule of experiments/node_threads/rewrite, for prove_threads: small, with
-// ports that are the same for all. A gated one stands still while ce_i is 0, as a copy of
-// a module whose clock is stopped.
+// There is one small sample per rule of experiments/node_threads/rewrite, for prove_threads. All
+// have the same ports. A gated sample stands still while ce_i is 0, as a copy of a module whose
+// clock is stopped.
 `default_nettype none
 
 module sample #(
@@ -43,7 +43,7 @@ module sample #(
             end
         end else if (Rule == 5) begin : gen_enable_reset // enable comes first
             always_ff @(posedge clk_i) if (ce && a_i) q <= r_i ? Reset : d_i;
-        end else begin : gen_feedback // two registers that need each other
+        end else begin : gen_feedback // two registers that use each other
             logic [1:0] p = Reset;
             always_ff @(posedge clk_i) begin
                 if (ce) q <= p ^ d_i;
@@ -57,7 +57,7 @@ module sample #(
             initial for (int i = 0; i < 2; i++) mem[i] = 2'(i + 1);
             always_ff @(posedge clk_i) if (ce && we_i) mem[waddr_i] <= d_i;
             assign y_o = mem[raddr_i];
-        end else if (Rule <= 12) begin : gen_any // reading what is written gives anything
+        end else if (Rule <= 12) begin : gen_any // a read of a word being written is undefined
             (* no_rw_check *)
             logic [1:0] mem [2];
             logic [1:0] q;
@@ -86,7 +86,7 @@ module sample #(
             initial for (int i = 0; i < 3; i++) mem[i] = 2'(i + 1);
             always_ff @(posedge clk_i) if (ce && we_i && w != 2'd3) mem[w] <= d_i;
             assign y_o = r == 2'd3 ? Begin : mem[r];
-        end else if (Rule == 19) begin : gen_rom // nobody writes it
+        end else if (Rule == 19) begin : gen_rom // never written
             logic [1:0] mem [2];
             logic [1:0] q;
             initial for (int i = 0; i < 2; i++) mem[i] = 2'(2 * i + 1);

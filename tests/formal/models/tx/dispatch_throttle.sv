@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/send/dispatch_throttle.sv: what it says is a free choice in every cycle
-// (free_i of the proof). So what tx promises holds whatever the throttle.
+// Replaces rtl/hub/send/dispatch_throttle.sv. Its outputs are free choices in every cycle
+// (throttle_i of the proof). The properties of tx thus hold for any throttle.
 `default_nettype none
 `include "bundles.svh"
 

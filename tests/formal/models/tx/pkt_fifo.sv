@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/common/pkt_fifo.sv, what its proof gives: packets that are all here, shown
-// flit by flit without a gap; a flit's data a cycle behind, 0 where a step took none.
-// When a packet comes (in_valid_i), which flit is its last (in_last_i) and what is in
-// it (in_data_i) are free choices.
+// Replaces rtl/common/pkt_fifo.sv, with what its proof guarantees. Packets are complete, and shown
+// flit by flit without a gap. The data of a flit come one cycle later, or are 0 if a step took
+// none. When a packet comes (in_valid_i), which flit is its last (in_last_i), and its data
+// (in_data_i) are free choices.
 `default_nettype none
 
 module pkt_fifo #(
