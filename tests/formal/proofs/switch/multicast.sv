@@ -4,10 +4,10 @@
 // back. Some are bad: an expert is listed twice, not mapped, or at home. Expert e is at port e
 // modulo 4, and 3 is not mapped. A packet without targets has those of the open row. A good list
 // opens this row, unless it is flat. Gate weights or a rejected packet close it. One packet
-// (watch_i) carries a mark. An output sends the mark once if the packet is good and has a target
-// there, and otherwise never. The copy has exactly the targets there, in order, or none if the
-// packet had none. With Live output 2 gets its copy within Bound cycles, while output 1 may be
-// blocked forever.
+// (watch_i) carries a mark. An output sends the mark at most once, and only if the packet is good
+// and has a target there. The copy has exactly the targets there, in order, or none if the packet
+// had none. With Live output 2 gets its copy within Bound cycles, while output 1 may be blocked
+// forever.
 `default_nettype none
 `include "bundles.svh"
 
