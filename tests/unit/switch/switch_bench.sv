@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for switch_top: the switch between 2 N links of settable latency. The test
-// plays the hubs at their far ends.
+// Bench for switch_top: the switch between 2 N links of settable latency. The test takes the place
+// of the hubs at their far ends.
 `default_nettype none
 `include "bundles.svh"
 

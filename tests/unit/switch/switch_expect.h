@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What hubs send to a switch, and what must come of it: copies or an error of each packet, and the
-// rows whose reduction the switch opens.
+// The packets that hubs send to a switch, and their results: copies or an error of each packet, and
+// the rows that the switch opens.
 #ifndef SWITCH_EXPECT_H
 #define SWITCH_EXPECT_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Endpoints of the switch that misbehave: they take nothing, pause or stop inside a packet, never
-// end one, answer no request, send packets that are wrong. Nobody else may notice more than the
-// set time: packets exact to the bit, full throughput again, rows complete with poisoned results
-// where a member is gone. Behind a new start of the port everything is as before. Linked into
-// the tests of switch_top.
+// Endpoints of the switch that misbehave. They stop taking packets, pause or stop inside a packet,
+// never end one, answer no request, or send invalid packets. Other ports may notice nothing for
+// longer than the set time: packets are exact to the bit, throughput is full again, and rows are
+// complete. If a member is gone, results are poisoned. After the port is enabled again, everything
+// is as before. Linked into the tests of switch_top.
 
 #include "switch_model.h"
 
@@ -18,9 +18,9 @@ static std::unique_ptr<hubs> guarded(unsigned latency = 1)
     return b;
 }
 
-// The ports that behave keep every uplink busy with stores to ports at random, `bad` half as often
-// as others, so that no output has as much as it can send. (In turn, what they lose would depend
-// on who is ahead of whom.)
+// The ports that behave keep every uplink busy with stores to random ports. `bad` is half as often
+// a destination as others, so no output has as much as it can send. (If destinations took turns,
+// the losses of a port would depend on its place among them.)
 struct load {
     hubs &b;
     unsigned bad;
@@ -226,8 +226,8 @@ TEST(answers_no_request)
     works_again(*b, l);
 }
 
-// Pauses inside a packet, at every flit of every kind: the packet comes marked as bad or not at
-// all, the rest of it is dropped, the next one is right.
+// Pauses inside a packet, at every flit of every kind. The packet arrives marked as bad, or not at
+// all. The rest of it is dropped, and the next one is right.
 TEST(pauses_inside_a_packet)
 {
     auto b = guarded();
@@ -419,8 +419,8 @@ TEST(slow_ports_stay_up)
     }
 }
 
-// Comes up in the middle of requests for it alone, which wait for the output half of the time:
-// each is left out of its row and discarded, or delivered and answered.
+// The port is enabled in the middle of requests for it alone, which wait for the output half of the
+// time. Each is left out of its row and discarded, or delivered and answered.
 TEST(comes_up_beside_requests)
 {
     for (unsigned round = 0; round < 24; round++) {
@@ -453,8 +453,8 @@ TEST(comes_up_beside_requests)
     }
 }
 
-// Taken down in every phase of its partials, which share a RAM with its stores and so may take
-// their time to get into their queues: none is left behind for the row after.
+// The port is disabled in every phase of its partials. They share a RAM with its stores, so they
+// may enter their queues late. No partial is left for the next row.
 TEST(partials_come_before_the_end)
 {
     auto b = guarded();
@@ -490,8 +490,8 @@ TEST(partials_come_before_the_end)
     assert_true(b->lost > 0 && b->stood_in > 0);
 }
 
-// Everything at once, again and again: one port misbehaves in some way or is taken down, traffic of
-// all classes goes on, the port is enabled in the middle of it.
+// All faults, repeatedly: one port misbehaves in some way or is disabled while traffic of all
+// classes continues. It is enabled again in the middle of it.
 TEST(random_faults)
 {
     for (unsigned round = 0; round < 12; round++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows that the switch keeps for later loads: no second FETCH, an end with the layer, and no row
-// that came poisoned or cut.
+// Rows that the switch keeps for later loads. A kept row needs no second FETCH and ends with its
+// layer. Rows that arrive poisoned or truncated are not kept.
 
 #ifdef PARAM_MergeKeep
 

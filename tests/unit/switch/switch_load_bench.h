@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GPUs that load rows of others through the switch, and homes that answer: what each load, FETCH
-// and answer must become.
+// GPUs that load rows of others through the switch, and homes that answer. The bench predicts what
+// each load, FETCH and answer must become.
 #ifndef SWITCH_LOAD_BENCH_H
 #define SWITCH_LOAD_BENCH_H
 

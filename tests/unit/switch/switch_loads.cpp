@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows, or parts of them, that GPUs load through the switch: loads that share a FETCH, slow homes,
-// each error by name, partitions, and a home that goes down.
+// partitions, and a home that goes down. Each error is checked by name.
 
 #if PARAM_MergeLoads
 

@@ -67,8 +67,9 @@ struct hubs : hub_wires {
         }
     }
 
-    /// Downlinks rested as long as ctl_link_wait_i says behind what was sent, but for what started
-    /// too soon: a packet of a flit in each of three cycles, and a longest one.
+    /// Downlinks were idle for as long as ctl_link_wait_i requires after each flit. Packets that
+    /// started too soon are excepted: a packet of one flit in each of three cycles, and a longest
+    /// one.
     void check_rate()
     {
         const int64_t wait = dut.ctl_link_wait_i, longest = (16 + 30 + 128) / f + 2;

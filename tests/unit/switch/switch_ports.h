@@ -152,8 +152,8 @@ struct hub_ports : tb::model<Vswitch_bench> {
     std::map<std::pair<unsigned, unsigned>, size_t> reduction_of; // by home and index
     std::map<uint64_t, size_t> reduction_by_id;
     std::vector<std::map<unsigned, unsigned>> row_list; // [src]: targets of the open row, by port
-    // [port]: reports by the time from which they may go; what its GRANTs named, by home; of its
-    // own rows how many have given results, and packets of the next one
+    // [port]: reports by the time from which they may go. Then lanes of its GRANTs by home. Then
+    // its own rows that have given results, and packets of the next one.
     std::vector<std::multimap<uint64_t, std::pair<unsigned, unsigned>>> to_report;
     std::vector<std::vector<std::vector<size_t>>> granted;
     std::vector<size_t> rows_done, packets_done;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums of rows in a fixed order, and progress: a blocked output, a full window, or another class
-// stops nobody else.
+// stops no other traffic.
 
 #include "switch_model.h"
 

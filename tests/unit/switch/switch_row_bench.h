@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets of the rows whose reduction the switch opens, and the errors that a port is reported.
+// Packets of the rows that the switch opens, and the errors that are reported to a port.
 #ifndef SWITCH_ROW_BENCH_H
 #define SWITCH_ROW_BENCH_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows whose reduction the switch opens: each error of their packets by name, and members and homes
-// that go down with rows open.
+// Rows that the switch opens: each error of their packets by name, and members and homes that go
+// down while rows are open.
 
 #if PARAM_SwitchReductions
 
@@ -182,9 +182,9 @@ TEST(entries_that_are_wrong)
     e.lane(MW_HWERR_COUNT, e.q, e.home, 13);
 }
 
-// A row without gate weights stays open (a dymultimem.st with flags.0). The next list of its
-// token replaces it as any list does: the entry has the members of the newest list, and each
-// of them reports once.
+// A row without gate weights stays open (a dymultimem.st with flags.0). The next list of its token
+// replaces it as any list does. The entry then has the members of the newest list, and each of them
+// reports once.
 TEST(newest_list_of_an_open_row_counts)
 {
     errors_of e;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random layers of rows whose reduction the switch opens: beside other traffic, wrong packets, slow
-// outputs, and ports that go down.
+// Random layers of rows that the switch opens, with other traffic, invalid packets, slow outputs,
+// and ports that go down.
 
 #if PARAM_SwitchReductions
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the switch does with a packet, from docs/design/architecture.md and
+// The rules of the switch for a packet, from docs/design/architecture.md and
 // docs/design/microarchitecture/switch.md alone: the copies that leave, or the error.
 #ifndef SWITCH_RULES_H
 #define SWITCH_RULES_H

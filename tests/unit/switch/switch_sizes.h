@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes of an input and of an output of the switch, in names of their tests.
+// Sizes of an input and of an output of the switch, with the names that their tests use.
 #ifndef SWITCH_SIZES_H
 #define SWITCH_SIZES_H
 

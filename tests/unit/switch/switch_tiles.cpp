@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tile reductions: every port reports every row, and nothing is dispatched. The order of rows, all
-// rows at once, partitions, and each error by name.
+// Tile reductions: every port reports every row, and nothing is dispatched. Checked: the order of
+// rows, all rows at once, partitions, and each error by name.
 
 #if PARAM_TileReductions
 
 #include "switch_row_bench.h"
 
 namespace {
-// Reports of the first `rows` rows of each home, at each port in an order of its own; in order: of
-// each home index by index.
+// Reports the first `rows` rows of each home, at each port in a random order. With in_order each
+// port reports the rows of each home by ascending index.
 void report_all(hubs &b, unsigned rows, bool in_order, unsigned others)
 {
     std::vector<std::vector<std::pair<unsigned, unsigned>>> left(b.n);

@@ -335,9 +335,9 @@ struct hub_wires : hub_rows {
             q.serve[h.src].push_back({h.addr, h.len, 0});
     }
 
-    // An ERROR packet has the code of the last error before its header was made, which is
-    // reported within some cycles of that: behind those of other ports, and then on a short link
-    // behind the packet, too.
+    // An ERROR packet has the code of the last error before its header was made. That error is
+    // reported within some cycles of this time, after those of other ports. On a short link it may
+    // even be reported after the packet.
     struct error_packet {
         unsigned port, code;
         uint64_t made;

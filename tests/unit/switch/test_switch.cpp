@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of a packet in switch_top: copies with the targets of each output, the outputs of a
-// row whose first packet has targets, or a rejection with its error.
+// What becomes of a packet in switch_top: copies with the targets of each output, or a rejection
+// with its error. Packets of a row whose first packet has targets go to that packet's outputs.
 
 #include "switch_model.h"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What share of its links switch_top keeps busy: inputs that always have a packet, receivers that
-// give every credit back at once. Long packets of random destinations, look-ahead windows from 1
-// on, dispatch multicast, reductions by all ports at once, and the latency of an idle switch.
+// The share of its links that switch_top keeps busy. Inputs always have a packet, and receivers
+// return every credit at once. Traffic is long packets to random destinations with look-ahead
+// windows from 1 on, dispatch multicast, and reductions by all ports at once. The latency of an
+// idle switch is measured, too.
 //
-// The shares are those of random traffic, so they vary: what is compared with a figure close
-// by runs longer. A port has no queue to itself. Where traffic goes to all outputs, the own one
-// included, one half of the ports sends and the other half receives: a switch of half as many
-// ports. MW_CYCLES=n measures longer.
+// Shares of random traffic vary, so a test with a close limit runs longer. A port has no queue to
+// itself. If traffic goes to all outputs, including the own one, half of the ports send and the
+// other half receive. They act as a switch with half as many ports. MW_CYCLES=n sets the length of
+// the measurement.
 
 #include "Vswitch_bench.h"
 #include "bench/dut.h"
@@ -316,8 +317,8 @@ TEST(reduce_scatter_fills_the_uplinks)
     }
 }
 
-// From the first flit at the switch's input to the first one at its output 1, the links left out;
-// with targets on ports 1, 2, .. (0: a plain store).
+// Cycles from the first flit at the switch's input to the first one at its output 1, without those
+// of the links. The packet has targets on ports 1, 2, .. (0: a plain store).
 static unsigned idle_latency(unsigned targets)
 {
     traffic t(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One input of the switch between a sender and free outputs: good packets, wrong packets, late
+// One input of the switch between a sender and free outputs: valid packets, invalid packets, late
 // credits, and kept answers. The tests of the input derive from it, and check each cycle.
 #ifndef INGRESS_BENCH_H
 #define INGRESS_BENCH_H
@@ -489,8 +489,8 @@ struct input : tb::model<Vingress> {
         if (kept.seen)
             SAME(mine, false);
         kept.seen = QUEUE(begin_i) && QUEUE(valid_o) && !QUEUE(take_i) && !mine;
-        // They take turns. A packet of the link shows in at most 3 cycles at the head of its queue,
-        // and one that is rejected is known a cycle later.
+        // They take turns. A packet of the link is at the head of its queue after at most 3 cycles.
+        // A rejection is visible a cycle later.
         if (kept.decided != decided)
             kept.in_a_row = 0;
         kept.behind_link = dut.kept_i && !take

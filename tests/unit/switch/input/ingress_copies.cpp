@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an input writes: rows that requests open, copies of packets, partial sums, and the turns of
-// both at shared RAMs.
+// What an input writes: rows that requests open, copies of packets, and partial sums. Where packets
+// and partials share RAMs, their writes take turns.
 
 #include "ingress_bench.h"
 

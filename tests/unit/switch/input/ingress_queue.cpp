@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What enters the queue of an input: the credits of a sender, those that it does not have, order
-// and depth of the queue, and the fields at its head.
+// What enters the queue of an input: packets with credit, and packets beyond it. Also the order and
+// depth of the queue, and the fields at its head.
 
 #include "ingress_bench.h"
 
@@ -148,9 +148,9 @@ struct queue_head : input {
 
 MODULE(queue_head)
 
-// Packets that come faster than they are rejected, from a sender that keeps to no window and to no
-// length: the queue takes what it has room for, the rest is refused with a code; nothing is lost in
-// silence, and what comes behind is right.
+// Packets come faster than they are rejected, from a sender that exceeds window and length. The
+// queue takes what it has room for, and the rest is refused with a code. Nothing is lost without a
+// report, and later packets are right.
 template <class Module> static void flood(bool requests)
 {
     started<Module> b;

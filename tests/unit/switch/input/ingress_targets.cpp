@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The header and the targets of a packet at an input: each error, the outputs of each target, a
-// target named twice, and the outputs that a row keeps.
+// The header and the targets of a packet at an input: each error, the outputs of each target, and
+// duplicate targets. Also the outputs that a row keeps.
 
 #include "ingress_bench.h"
 

@@ -174,9 +174,9 @@ struct ingress : input {
                 fail_msg("ingress: a packet was accepted that has error %u", o.v.code);
             SAME(dut.push_o, o.v.outputs());
             SAME(region, o.cls);
-            // One target: with the header's last flit. A list's first flit is looked at in the
-            // cycle behind it, then there is a target in every cycle, but those in which a partial
-            // that came behind the list is written to the same RAMs.
+            // One target: with the header's last flit. A list's first flit is examined in the next
+            // cycle. Then there is a target in every cycle, except while a partial that came after
+            // the list is written to the same RAMs.
             if (o.idle)
                 SAME(now, o.began + HF - 1 + (o.v.looked_up > 1 ? o.v.looked_up : 0) + pauses -
                               o.pauses);

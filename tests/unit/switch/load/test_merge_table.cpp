@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// merge_table against sets of readers: loads of few rows at any rate, a home that answers FETCHs in
-// any order and as slowly as it likes, limits from none to all entries, FETCHs that wait for
-// readers, layers that are broken off. Checked: which loads are fetched, join or bypass the table,
-// every FETCH once and in order, how long it waits for readers, who gets each packet of an answer,
-// that each load ends once, errors by name, and the counts.
+// merge_table against sets of readers. Loads of few rows come at any rate. A home answers FETCHs in
+// any order and at any rate. Limits range from none to all entries. FETCHs wait for readers, and
+// layers are aborted. Checked:
+// - which loads are fetched, join an entry, or bypass the table
+// - every FETCH comes once and in order, and waits no longer for readers than permitted
+// - each packet of an answer goes to the right readers
+// - each load ends once
+// - errors by name, and the counts
 
 #include "Vmerge_table.h"
 #include "bench/packet.h"

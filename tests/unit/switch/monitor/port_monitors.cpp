@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counters, histograms and time series of a switch's ports: each event of a layer counts once, and
-// nothing of the layer before.
+// Counters, histograms and time series of a switch's ports. Each event of a layer counts once, and
+// no event of the previous layer counts.
 
 #include "switch_parts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of a switch port that stand alone. A test drives one of them, and the others get any input.
+// Parts of a switch port, each alone. A test drives one of them, and the others get any input.
 #ifndef SWITCH_PARTS_H
 #define SWITCH_PARTS_H
 

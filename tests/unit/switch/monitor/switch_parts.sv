@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for parts of a switch port that stand alone, side by side, each with ports of its own;
-// port_counters and monitor_port with what switch_common and switch_monitor make for them.
+// Bench for parts of a switch port, side by side, each with its own ports. port_counters and
+// monitor_port get their inputs from switch_common and switch_monitor.
 `default_nettype none
 `include "bundles.svh"
 

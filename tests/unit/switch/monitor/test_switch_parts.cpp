@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of a switch port under anything that their interfaces allow: errors, credits, time limits,
-// partials that stand in for others, GRANTs, and the guard of an uplink.
+// Parts of a switch port with any input that their interfaces permit: errors, credits, time limits,
+// dummy partials, GRANTs, and the guard of an uplink.
 
 #include "switch_parts.h"
 

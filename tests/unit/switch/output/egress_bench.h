@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One output of the switch: the bench plays the inputs that fill its queues, the join, and the
+// One output of the switch. The bench drives the inputs that fill its queues, the join, and the
 // endpoint. The tests derive from it, and check each cycle.
 #ifndef EGRESS_BENCH_H
 #define EGRESS_BENCH_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queues of an output: order and contents of packets and partial sums, the window of STORE,
-// and the turns at shared RAMs. Of modules that each input has, those of input 0 are watched.
+// The queues of an output: order and contents of packets and partial sums, the window of STORE, and
+// the turns at shared RAMs. Of modules that exist once per input, the test checks those of input 0.
 
 #include "egress_bench.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for what lies at an output of the switch: queues of packets and of partial sums of N-1
-// inputs, their look-ahead windows, and the output that reads them. The test plays the inputs, the
-// join and the endpoint. The output is port 0, input i is port i + 1. Other outputs are there as
-// one bit: whether a copy of an input's oldest packet waits at one.
+// Bench for an output of the switch. It has queues of packets and of partial sums of N-1 inputs,
+// their look-ahead windows, and the output that reads them. The test drives the inputs, the join
+// and the endpoint. Port 0 is the output, and port i + 1 is input i. Other outputs are one bit:
+// whether a copy of an input's oldest packet waits at one.
 `default_nettype none
 `include "bundles.svh"
 

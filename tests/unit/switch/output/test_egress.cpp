@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What leaves an output: each packet whole, in the turns of classes and sources, and only with
-// credit.
+// What leaves an output: each packet is complete, follows the order of classes and sources, and has
+// a credit.
 
 #include "egress_bench.h"
 

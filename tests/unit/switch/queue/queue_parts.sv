@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for small parts of a switch port's queues and loads that stand alone, side by side, each
-// with ports of its own.
+// Bench for small parts of a switch port's queues and loads, side by side, each with its own ports.
 `default_nettype none
 
 module queue_parts #(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small parts of a switch port's queues and loads, each under anything that its interface allows,
-// against a model of it made of that interface. What is not under test stands still.
+// Small parts of a switch port's queues and loads. Each gets any input that its interface permits,
+// and is compared with a model made from that interface. Parts that are not under test are
+// inactive.
 
 #include "Vqueue_parts.h"
 

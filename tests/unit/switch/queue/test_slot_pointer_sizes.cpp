@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// slot_pointer in every width: a round uses each slot once, the round bit changes exactly behind
-// it, all rounds have one order, and nothing moves without next_i. MW_SEED repeats a run.
+// slot_pointer in every width. A round uses each slot once, and the round bit changes exactly at
+// its end. All rounds have the same order. Without next_i nothing changes. MW_SEED repeats a run.
 #include "bench/dut.h"
 
 using namespace tb;

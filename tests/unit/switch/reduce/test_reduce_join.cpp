@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// reduce_join for a port of five: sums bit for bit in the order of distance under random gaps in
-// partials, credits and results; poison; stamps; the number of open rows and the member that is
-// waited for; the full rate without a gap between members, packets and rows. The test plays the
-// queues of partials and the egress. MW_SEED repeats a run.
+// reduce_join for a port of five, with random gaps in partials, credits and results. The test
+// drives the queues of partials and the egress. Checked:
+// - sums bit for bit, in the order of distance
+// - poison and stamps
+// - the number of open rows, and the member whose term is next
+// - the full rate, without a gap between members, packets and rows
+//
+// MW_SEED repeats a run.
 #include "bench/dut.h"
 #include "bench/values.h"
 #include "map.h"

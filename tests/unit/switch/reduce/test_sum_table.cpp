@@ -2,9 +2,11 @@
 //
 // sum_table between an egress with credits and a hub that returns them at any rate. Reds of all
 // sources for the same addresses, marks (FLAGs), and other packets come at any rate. Each source
-// adds 1 to words of its own, so memory shows whose contributions have arrived. Checked: memory at
-// each mark and at the end, the order of all other packets, that no credit is used twice and all
-// return, and that a sum leaves after its time.
+// adds 1 to its own words, so memory shows whose contributions have arrived. Checked:
+// - memory at each mark and at the end
+// - the order of all other packets
+// - no credit is used twice, and all return
+// - a sum leaves after its time
 
 #include "Vsum_table.h"
 #include "bench/errors.h"
