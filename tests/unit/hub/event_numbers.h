@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which event counters packets count, in a device that has so many numbers of them.
+// The event counters that packets can count, in a device with the given number of them.
 #ifndef MW_UNIT_EVENT_NUMBERS_H
 #define MW_UNIT_EVENT_NUMBERS_H
 

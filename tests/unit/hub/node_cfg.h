@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets fields of a packed struct port of type node_pkg::node_cfg_t by name. The layout is read from
-// rtl/common/node_pkg.sv itself, so a test knows no bit position. Run from the repository's root.
+// Sets fields of a packed struct port of type node_pkg::node_cfg_t by name. It reads the layout
+// from rtl/common/node_pkg.sv itself, so a test contains no bit position. Run from the repository's
+// root.
 #ifndef NODE_CFG_H
 #define NODE_CFG_H
 

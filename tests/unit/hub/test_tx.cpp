@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tx against random packets of its six sources, at any rate, with credits that come back at any
-// rate: every packet leaves whole, once, in its source's order, in consecutive cycles and with the
-// right class; no packet starts without credit, also when cfg lowers the credits; nothing starts
-// before it is whole; a link with work has no idle cycle; CTRL goes before REQ before STORE and
-// PART, which alternate, and at most 16 others pass a waiting one; gradients wait for no dispatch
-// that is held; the throttle slows by what it says; the stall outputs tell the truth. MW_SEED
-// repeats a run.
+// tx with random packets of its six sources, at any rate, and credits that return at any rate.
+// Checked:
+// - Every packet leaves complete, once, in its source's order, in consecutive cycles and with the
+//   right class.
+// - No packet starts without credit, even when cfg reduces the credits.
+// - No packet starts before it is complete.
+// - A link with work has no idle cycle.
+// - CTRL goes before REQ, and REQ before STORE and PART, which alternate. At most 16 others pass a
+//   waiting packet.
+// - Gradients do not wait for dispatch that is held.
+// - The throttle delays as configured.
+// - The stall outputs are right.
+//
+// MW_SEED repeats a run.
 #include "bench/credits.h"
 #include "bench/stream.h"
 #include "node_cfg.h"

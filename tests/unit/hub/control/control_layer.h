@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The packets and errors of each instruction of control in a random layer, and its order of tokens,
-// for its tests.
+// for the tests of control.
 #ifndef CONTROL_LAYER_H
 #define CONTROL_LAYER_H
 
@@ -146,8 +146,8 @@ struct control_layer : model<Vcontrol> {
         return seen;
     }
 
-    // What has one bit too many for a number below `end`, a power of two, of a word of so many
-    // bits: none of these bits may be lost.
+    // A number of `bits` bits that is too large for a number below `end`, a power of two, by one
+    // bit. The unit must not lose that bit.
     uint32_t beyond(uint32_t end, unsigned bits)
     {
         unsigned lowest = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// control with signals, ACKs and tiles that come in, random grants and back-pressure: packets bit
-// for bit in their order. Then fences, turns of the streams, refused instructions, prefix sums, and
-// the order of tokens.
+// control with random signals, ACKs and tiles at its inputs, random grants and back-pressure:
+// packets bit for bit in their order. Then fences, turns of the streams, refused instructions,
+// prefix sums, and the order of tokens.
 
 #include "control_layer.h"
 
@@ -517,8 +517,8 @@ TEST(instructions)
     assert_true(!PARAM_SourceLists || tiles > 60);
 }
 
-// What is refused, between instructions that are not: the error in the cycle in which the unit
-// takes it, no packet, and nothing of it is left behind.
+// Refused instructions between valid ones. The error comes in the cycle in which the unit takes the
+// instruction. No packet follows, and no state is left.
 TEST(refused)
 {
     for (unsigned r = 0; r < 40; r++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ctrl_packets without switch-initiated reductions: ACKs, signals and events that come at any time,
-// to an uplink that takes them at any time. Each leaves once, with its fields, in the order of its
-// kind, and behind two packets of other kinds at most.
+// ctrl_packets without switch-initiated reductions. ACKs, signals and events come at any time, and
+// so does ready of the uplink. Each leaves once, with its fields, in the order of its kind. At most
+// two packets of other kinds pass it.
 #include "bench/dut.h"
 #include "bench/packet.h"
 

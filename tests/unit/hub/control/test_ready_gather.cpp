@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ready_gather: lanes of both sources at any rate, packets taken as slowly as the uplink likes.
-// Every lane leaves once, in the order in which it was taken, three to a packet where three
-// are there, with places from the first one on; a packet is offered in the cycle in which
-// it is due, and stays.
+// ready_gather: lanes of both sources at any rate, and an uplink that takes packets at any rate.
+// Every lane leaves once, in the order of arrival. A packet has three lanes if three are present,
+// and fills its places from the first one on. It is offered in the cycle in which it is due, and
+// stays.
 
 #include "Vready_gather.h"
 #include "bench/stream.h"

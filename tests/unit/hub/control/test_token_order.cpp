@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// token_order against the rule as it is written (sums of squares, all classes, no shortcut):
-// lists of random classes, made before, while and behind the range that takes tokens begins, of
-// that range or another, again, while lists are used up, and layers broken off by go. Whatever
-// happens each token of the range comes once; those before the choice begins come by their numbers,
-// and the others by the rule; the choice begins within its time, and a token is there within
-// that of the worst case.
+// token_order against the specified rule (sums of squares, all classes, no shortcut). Lists have
+// random classes. They are made before, during and after the start of the range that takes tokens,
+// for this range or another one. They are made again while lists are used up, and go aborts layers.
+// Checked:
+// - Each token of the range comes once.
+// - Tokens before the choice begins come in the order of their numbers, and later ones by the rule.
+// - The choice begins within its time.
+// - A token is available within the worst-case time.
 #include "Vtoken_order.h"
 #include "bench/stream.h"
 

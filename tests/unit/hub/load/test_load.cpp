@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unit load against a model: tiles are reported in the common order, own ones when they have been
-// offered; the rows of granted tiles become lanes or own rows, each once, in the order of the
-// grants, or each of their parts does; open lanes stay within the window; the instruction retires
-// with its last row, or at once. The switch grants reported tiles in any order, and rows land in
-// any order.
+// Unit load against a model. The switch grants reported tiles in any order, and rows reach memory
+// in any order. Checked:
+// - Tiles are reported in the common order, own tiles only when they have been offered.
+// - The rows of granted tiles become lanes or own rows, each row or part once, in the order of the
+//   grants.
+// - Open lanes stay within the window.
+// - The instruction retires with its last row, or at once.
 #include "Vload.h"
 #include "bench/errors.h"
 #include "bench/stream.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// load_serve against a model: every FETCH has a place and becomes a transfer of its row, with its
-// own ref, in order; so does every own row; neither waits for more than one of the other kind. Rows
-// that are not inside memory are poisoned. So are parts of rows.
+// load_serve against a model. Every FETCH has a place and becomes a transfer of its row, with its
+// own ref, in order. Every own row becomes a transfer, too. Neither kind waits for more than one of
+// the other. Rows and parts of rows that are not inside memory are poisoned.
 #include "Vload_serve.h"
 #include "bench/stream.h"
 #include "hub/node_cfg.h"

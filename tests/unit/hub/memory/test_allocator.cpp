@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// allocator against a model of its table, its cache and its misses, cycle by cycle: both clients at
-// random, every size of the cache, experts that fill up, epochs with and without a sweep, layers
-// that use the handle of an earlier one, resets in the middle. MW_SEED repeats a run.
+// allocator against a model of its table, its cache and its misses, cycle by cycle. Both clients
+// send random requests. It covers every size of the cache, experts that fill up, and epochs with
+// and without a sweep. Layers use the handle of an earlier one, and resets come in the middle.
+// MW_SEED repeats a run.
 #include "bench/memory.h"
 #include "node_cfg.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// count_once under packets of counts of all sources in any order: rows whole or in halves, and
-// copies, some of them twice. What is counted once passes, with a last word where a source has
-// counted all; the rest is COUNT, and leaves no trace.
+// count_once with packets of counts of all sources in any order: rows whole or in halves, and
+// copies, some of them twice. The first count of each kind passes. The word that completes the
+// counts of its source is marked as last. Every other packet gets COUNT, and changes nothing.
 #include "bench/dut.h"
 
 #include "errors.h"

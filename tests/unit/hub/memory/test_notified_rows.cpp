@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// notified_rows against what was reported last of each source, with flags of any source in any
-// cycle, some of which tell nothing.
+// notified_rows against the last report of each source. A flag of any source comes in any cycle,
+// and some flags carry no report.
 #include "bench/dut.h"
 
 using namespace tb;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // red_tracker against plain counts: contributions in any order and number, layers that end early,
-// epochs that wrap, too many contributions. Checked: a row is reported when it and all rows before
-// it are complete, within the latency that the module's header states, and never earlier.
+// epochs that wrap, too many contributions. When a row and all rows before it are complete, the row
+// is reported within the latency in the module's header. It is never reported earlier.
 
 #include "Vred_tracker.h"
 #include "bench/errors.h"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// token_tracker against plain counters: tokens armed with 0 to 16 experts, signals from the wire
-// and of own experts in any order and at any rate, combine as slow as it likes, layers that leave
-// tokens unfinished, sweeps when the epoch wraps, signals too many and for other GPUs' tokens.
-// Checked: tokens are ready with their last expert and not before, in that order, and every error,
-// in its cycle. With switch-initiated reductions: counts of own experts, some with remote ones,
-// whose READY lanes leave as slowly as they like, and GRANTs, right ones and wrong ones.
+// token_tracker against plain counters. Tokens are armed with 0 to 16 experts. Signals from the
+// wire and of own experts come in any order and at any rate. Some are too many, and some are for
+// other GPUs' tokens. Layers leave tokens unfinished, combine is slow at random, and a sweep comes
+// when the epoch wraps. Tokens must be ready with their last expert, not earlier, and in that
+// order. Every error must come in its cycle.
+//
+// With switch-initiated reductions, counts are those of own experts, and some tokens have remote
+// ones. READY lanes leave at any rate, and GRANTs are valid or invalid.
 
 #include "Vtoken_tracker.h"
 #include "bench/errors.h"
@@ -265,8 +267,9 @@ TEST(tokens_become_ready)
     assert_true(b.errors.count(MW_HWERR_COUNT) > 20 && b.errors.count(MW_HWERR_BOUNDS) > 20);
 }
 
-// Where rows return, in pieces that may hold the end of one row and the beginning of the next: rows
-// of each size, beside own experts, whose signals are whole, and tokens that are left unfinished.
+// Where rows return, signals are pieces, each of which may hold the end of one row and the
+// beginning of the next. Rows have various sizes. A signal of an own expert counts as a row. Some
+// tokens stay unfinished.
 TEST(rows_in_pieces)
 {
     tracker b;
@@ -311,8 +314,8 @@ TEST(rows_in_pieces)
     assert_int_equal(b.errors.count(MW_HWERR_COUNT), 0);
 }
 
-// A layer is broken off with counts open; when its epoch comes again, behind a sweep, they are
-// gone: not one token can be counted down.
+// A layer is aborted while counts are open. When its epoch comes again after a sweep, the counts
+// are cleared, and no token can be counted down.
 TEST(a_broken_layer_leaves_nothing)
 {
     for (unsigned shift = 0; shift <= 5; shift++) {
@@ -545,8 +548,8 @@ TEST_IF(BY_SWITCH, a_sweep_forgets_who_waits)
     assert_int_equal(b.done, 32);
 }
 
-// With tile reductions nothing is armed: each token is ready with its first GRANT of a layer, and
-// others come between, for other GPUs' tokens and for tokens that have one.
+// With tile reductions nothing is armed, and each token is ready with its first GRANT of a layer.
+// Invalid GRANTs come between, for other GPUs' tokens and for tokens that have one.
 TEST_IF(TILES, granted_tokens_that_nothing_armed)
 {
     tracker b;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench: list_keep and grant_lists as hub.sv joins them, with the memory outside.
+// Bench: list_keep and grant_lists connected as in hub.sv, with the memory outside.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A hub that waits for one packet, for the tests rx_errors: it sees every report, event and credit,
-// and compares memory.
+// A hub that waits for one packet, for the tests rx_errors. The model checks every report, event
+// and credit, and compares memory.
 #ifndef RX_ERRORS_MODEL_H
 #define RX_ERRORS_MODEL_H
 
@@ -231,8 +231,8 @@ struct hub : rx_bench {
         const unsigned was[] = {row_events, acks, answers, flags, events, counts};
         const unsigned given[] = {credits[0], credits[1], credits[2], credits[3]};
         const uint64_t flits = encode(p, F, &rng).flits(), last = now + flits - 1;
-        // a signal takes a cycle of rx and one of the tracker; a store's header, list and target
-        // one each, two a target, and a wait for a turn
+        // A signal takes a cycle of rx and one of the tracker. A store takes a cycle each for
+        // header, list and target, two more for each target, and a wait for a turn.
         const uint64_t from = u == STORE ? last + 2 : last + 1 + (u == TOKENS),
                        more = u == STORE ? 3 + 2 * n + (where ? 3 : 0) : 0;
         for (unsigned i = 0; i < n; i++)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows that return to slots of their token, and lists of sources: what lies outside, what is full,
-// and what a FLAG says wrongly.
+// Rows that return to slots of their token, and lists of sources: addresses outside, full lists,
+// and FLAGs with wrong contents.
 
 #include "rx_errors_model.h"
 
 using namespace tb;
 
 // ---- slots that rows return to ----
-// Of 6 tokens with 3 places each, a quarter of which no token has; a token's bytes count once it is
-// armed, and no signal does.
+// Slots of 6 tokens with 3 places each. A quarter of all slots, each token's fourth, belongs to no
+// place. The bytes of a token count once it is armed. A signal is an unknown opcode.
 TEST(slots_that_rows_return_to)
 {
     hub b;
@@ -54,8 +54,8 @@ TEST(slots_that_rows_return_to)
     }
 }
 
-// Slots of any number, size and place: what starts in one belongs to its token and stays in its
-// row, what starts beside them is a store as any other.
+// Slots of any number, size and place. A store that starts in a slot belongs to its token and must
+// stay in its row. A store that starts outside is a store like any other.
 TEST(slots_of_any_size)
 {
     hub b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stores that break a rule: opcode, epoch, poison, length, bounds, targets, credit and reduction. A
-// row whose first packet alone has the targets stays open or is closed.
+// row with targets only in its first packet stays open or is closed.
 
 #include "bench/values.h"
 #include "event_numbers.h"
@@ -219,8 +219,8 @@ TEST(stores_beyond_credit)
     assert_int_equal(b.credits[MW_CLS_STORE], SLOTS);
 }
 
-// Wrong packets from the link, without a pause and with nothing to write, hold up no row of the own
-// GPU whose last packet has begun.
+// Invalid packets from the link, without a pause and with nothing to write, delay no own row whose
+// last packet has begun.
 TEST(a_row_beside_wrong_packets)
 {
     hub b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of rows and counts: full ones, counts that are too big or come twice, what another epoch
-// left, and a reset within packets.
+// Tables of rows and counts: full tables, counts that are too large or come twice, entries of
+// another epoch, and a reset within packets.
 
 #include "rx_errors_model.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench: the receive side of a hub as node.sv wires it, rx, loc_merge, rx_store, allocator,
-// row_tracker and token_tracker, with the memory and every other unit outside.
+// Bench: the receive side of a hub with the connections of node.sv. It has rx, loc_merge, rx_store,
+// allocator, row_tracker and token_tracker. Memory and every other unit are outside.
 `default_nettype none
 `include "bundles.svh"
 

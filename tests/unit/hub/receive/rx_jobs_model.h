@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules of packets of class STORE, for the test of rx_resolve: any header at a layer's limits
-// and beyond them, the job or error of each target, and its events.
+// The rules of packets of class STORE, for the test of rx_resolve. For any header at a layer's
+// limits and beyond them, the model has the job or error of each target, and its events.
 #ifndef RX_JOBS_MODEL_H
 #define RX_JOBS_MODEL_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The receive side of a hub (rx_hub) with what is around it in every test: memory behind its ports,
-// the two local streams, expert table and configuration.
+// The receive side of a hub (rx_hub) with the environment of every test: memory at its ports, the
+// two local streams, expert table and configuration.
 #ifndef RX_MODEL_H
 #define RX_MODEL_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A hub in whole layers, for the tests rx_store: memory, lists of rows, credits and errors against
-// a model that has no order. FLAG and FENCE are compared in the cycle in which they act.
+// A hub in whole layers, for the tests rx_store. Memory, lists of rows, credits and errors are
+// compared with a model without order. FLAG and FENCE are compared in the cycle in which they act.
 #ifndef RX_STORE_MODEL_H
 #define RX_STORE_MODEL_H
 

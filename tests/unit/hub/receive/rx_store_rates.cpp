@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rates and back-pressure of the receive side: packets per cycle, results beside stores, slow
-// tables, small caches, short sweeps, and packets beyond the credit.
+// Rates and back-pressure of the receive side: packets per cycle, results together with stores,
+// slow tables, small caches, short sweeps, and packets beyond the credit.
 
 #include "rx_store_model.h"
 
 using namespace tb;
 
-// Results share a RAM with worker 0: alone they come through at one flit per cycle; beside stores
-// for every target, that keep both workers busy, one of them waits for a job that was begun at
-// most, and the stores keep their rate.
+// Results share a RAM with worker 0. Alone, they pass at one flit per cycle. Then stores for every
+// target keep both workers busy. A result waits for at most one job that has begun, and the stores
+// keep their rate.
 TEST(results_between_stores)
 {
     settings s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Traffic of a whole layer to one hub, for the tests rx_store: rows, explicit stores, counts, FLAG
-// and FENCE of each source, with what each packet must do.
+// and FENCE of each source. Each packet has its expected effect.
 #ifndef RX_STORE_TRAFFIC_H
 #define RX_STORE_TRAFFIC_H
 

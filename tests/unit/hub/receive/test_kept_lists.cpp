@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists of targets on their way through memory: list_keep takes them from packets, grant_lists
-// makes requests of them, in layers of any sizes, with memory as slow as it likes. A row is granted
-// as soon as its list was taken, written or not; each gives one request, bit for bit, in the order
-// of the grants. Nothing but the lists is written. Lists that nobody wrote give a request of some
-// length, and the rate is that of rows of 64 bytes.
+// Target lists on their way through memory, in layers of any sizes, with memory of any speed.
+// list_keep takes the lists from packets, and grant_lists makes requests of them. A row is granted
+// as soon as its list was taken, whether it is written or not. Each row gives one request, bit for
+// bit, in the order of the grants. Nothing except the lists is written. A list that was never
+// written gives a request of some length. The rate is that of rows of 64 bytes.
 
 #include "Vkept_lists.h"
 #include "bench/memory.h"

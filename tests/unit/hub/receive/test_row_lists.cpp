@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// row_lists against the rules of its header: rows of 1 to 16 targets that open, are replaced,
-// followed and closed, of every source beside each other; packets that are bad, cut, beyond or of
-// another kind; epochs and resets between packets. MW_SEED repeats a run.
+// row_lists against the rules of its header. Rows of 1 to 16 targets open, are replaced, get
+// followers and are closed, for every source at the same time. Packets are bad, truncated, for
+// tokens that do not exist, or of another kind. Epochs and resets come between packets. MW_SEED
+// repeats a run.
 #include "bench/dut.h"
 #include "bench/packet.h"
 

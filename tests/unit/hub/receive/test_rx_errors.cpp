@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets of the classes CTRL, REQ and PART that break a rule or the sender's credit. A wrong
-// packet comes to an idle hub: the right unit reports it in the right cycles, its credit comes
-// back, and nothing else happens.
+// Packets of the classes CTRL, REQ and PART that break a rule or exceed the sender's credit. Each
+// wrong packet comes to an idle hub. The right unit reports it in the right cycles, its credit
+// returns, and nothing else happens.
 
 #include "rx_errors_model.h"
 

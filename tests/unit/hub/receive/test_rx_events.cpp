@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets of class CTRL at a hub, right ones and wrong ones: what each becomes, in their order,
-// while token tracker and event counters make them wait. Wrong ones are errors by name and become
-// nothing; each gives its credit back once, when it leaves. Those of the other classes: where each
-// flit goes in its cycle, bit for bit, and what is poisoned or lost on the way.
+// Valid and invalid packets of class CTRL at a hub, while token tracker and event counters delay
+// them. The test compares the effect of each, in order. Invalid ones are errors by name and have no
+// effect. Each returns its credit once, when it leaves. For packets of the other classes it
+// compares each flit in its cycle, bit for bit. It also checks which flits are poisoned or dropped.
 
 #include "bench/credits.h"
 #include "bench/stream.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GRANTs at a hub (switch-initiated reductions), right ones and wrong ones, as fast as the link
-// brings them, while token tracker and grant_lists make their rows wait as long as they like:
-// each row comes out once, in the order in which the lanes came, own ones apart; what is wrong
-// is an error by name, and names nothing. As many rows may wait as can be granted. Requests and
-// SIGNALs are unknown opcodes there; in a layer without switch-initiated reductions, GRANTs are.
+// Valid and invalid GRANTs at a hub (switch-initiated reductions), at the full rate of the link.
+// Token tracker and grant_lists delay their rows at random. Each row comes out once, in the order
+// of the lanes, own rows separately. Invalid GRANTs are errors by name, and no row comes of them.
+// As many rows may wait as can be granted. There, requests and SIGNALs are unknown opcodes. In a
+// layer without switch-initiated reductions, GRANTs are.
 //
-// In layers with merged loads, rows from load_first on are tiles for unit load, and FETCHs go to
+// In layers with merged loads, rows from load_first on are tiles for unit load. FETCHs go to
 // load_serve in the cycle of their last flit. In layers that count reds, all other rows are tiles
 // of pushes, which wait for nothing.
 
@@ -400,8 +400,8 @@ TEST(signals_are_unknown)
     assert_int_equal(b.dut.crd_o, 1 << MW_CLS_CTRL);
 }
 
-// In other layers a GRANT is poisoned on its way to who knows no length of it, as any opcode
-// that is not of its class.
+// In other layers a GRANT is an unknown opcode, like any that is not of its class. It passes as a
+// poisoned packet, because no unit has a length for it.
 TEST(unknown_in_other_layers)
 {
     hub b(false);

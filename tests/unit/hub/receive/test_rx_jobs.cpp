@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rx_resolve with look-ups that miss and return, and every output held up at random: each target of
-// a packet becomes its job, once.
+// rx_resolve with look-ups that miss and return, and random back-pressure at every output. Each
+// target of a packet becomes its job, once.
 
 #include "rx_jobs_model.h"
 

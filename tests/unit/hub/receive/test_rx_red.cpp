@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rx_red against a model that applies every red when it is taken: all types and operators, few
-// addresses so that flits follow each other at the same one, byte enables, passing flits between, a
-// memory that refuses and answers late. What is offered to memory stays until it is taken. And the
-// rate: a flit per cycle at different addresses. Contributions of a packet are reported when its
-// last flit, which has them, is written.
+// rx_red against a model that applies every red when it is taken. Reds have all types and
+// operators, byte enables, and few addresses, so that consecutive flits have the same one. Other
+// flits pass between them. Memory refuses at random and answers late. A flit offered to memory
+// stays until it is taken. The rate is a flit per cycle at different addresses. The contributions
+// of a packet are reported when its last flit, which carries them, is written.
 
 #include "Vrx_red.h"
 #include "bench/memory.h"

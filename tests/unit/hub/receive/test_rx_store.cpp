@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole layers on the receive side of a hub, packets of all sources interleaved at random: each
-// byte, row, list and count is right, whatever the order. Also: capacity, layers one after the
-// other, and the window of explicit stores.
+// Whole layers on the receive side of a hub, with packets of all sources interleaved at random. In
+// any order each byte, row, list and count is right. Then capacity, layers one after another, and
+// the window of explicit stores.
 
 #include "rx_store_model.h"
 
@@ -138,8 +138,8 @@ TEST_IF(PARAM_RowsLog2 - log2_up(LE) >= 6, many_rows_of_an_expert)
     assert_true(*std::max_element(b.expected_rows.begin(), b.expected_rows.end()) > 32);
 }
 
-// Of packets that send and control offer in the same cycle, the first of a layer is send's, whoever
-// had the last one of the layer before.
+// If send and control offer a packet in the same cycle, send goes first in a new layer. It does not
+// matter which of them sent the last packet of the previous layer.
 TEST(send_goes_first)
 {
     settings s;
@@ -257,8 +257,8 @@ TEST(pushed_rows_are_counted)
     }
 }
 
-// The window of plain stores, to the byte, wherever its ends are, behind the end of memory too:
-// what lies inside both is written, what leaves either is not.
+// The window of plain stores, to the byte. Its ends are anywhere, also beyond the end of memory. A
+// store inside window and memory is written. One that leaves either is not.
 TEST(window_to_the_byte)
 {
     const uint64_t ends[] = {0,        1,       ST_LO,       MEM - 1,  MEM,       MEM + 1,

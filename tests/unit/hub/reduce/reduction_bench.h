@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The reduction of one hub between its memory, its allocator and a switch, for the tests of
-// reduction. The switch checks every request, and answers it with reduced rows.
+// reduction. The switch checks every request and answers it with reduced rows.
 #ifndef REDUCTION_BENCH_H
 #define REDUCTION_BENCH_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What row_sum has around it, alone as within reduction: memory, reduced rows from the wire, the
-// packets that leave and the credits of partial sums.
+// The environment of row_sum, alone or within reduction: memory, reduced rows from the wire, the
+// packets that leave, and the credits of partial sums.
 #ifndef REDUCTION_MODEL_H
 #define REDUCTION_MODEL_H
 

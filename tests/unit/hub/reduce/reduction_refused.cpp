@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instructions that a reduction refuses: one error in the cycle behind it, no packet, no byte, and
-// the next instruction as ever.
+// Instructions that a reduction refuses: one error in the next cycle, no packet, and no write. The
+// next instruction works as usual.
 
 #include "reduction_bench.h"
 
@@ -31,9 +31,9 @@ TEST_IF(BY_SWITCH, refused_with_switch_reductions)
     }
 }
 
-// A command that is refused: one error of unit combine in the cycle behind it, by name,
-// and it retires; nothing is asked for, no memory changes, and the command behind it does
-// what it always does.
+// Runs a command that must be refused. One error of unit combine comes in the next cycle, by name,
+// and the command retires. Nothing is requested, and memory does not change. The next command works
+// as usual.
 static void refused(bench &b, unsigned code, unsigned op, unsigned imm, uint32_t at, uint32_t count,
                     uint32_t to, std::optional<unsigned> flags = {})
 {

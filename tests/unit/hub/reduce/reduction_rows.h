@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of one hub in a reduction, for the tests of reduction: its tables, the requests of all GPUs,
-// and the golden model of each packet and row.
+// Rows of one hub in a reduction, for the tests of reduction. The header has its tables, the
+// requests of all GPUs, and the golden model of each packet and row.
 #ifndef REDUCTION_ROWS_H
 #define REDUCTION_ROWS_H
 
@@ -274,8 +274,9 @@ struct reduction_rows : sums<Vreduction> {
         out_due[out_addr(i)] = reduce_rows(own, conf.row_bytes, {});
     }
 
-    // Where rows return: of each other GPU the sum, rounded, which lies in the first of its slots
-    // then, if there are several and another GPU has any; R of these; own experts' rows, and R.
+    // Where rows return. For each other GPU the term is the rounded sum of its slots. If a GPU has
+    // several slots and another GPU has any, this sum is written to the first of them. R is the sum
+    // of these terms. The row is the sum of own experts' rows and R.
     void expect_returned(unsigned i)
     {
         const std::vector<int> &list = route[i];

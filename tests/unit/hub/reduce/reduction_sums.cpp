@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kinds of `sum` and `sum.st`: rows that return singly, dense rows of gathered tokens, static
-// rows apart, and unicast copies.
+// The kinds of `sum` and `sum.st`: rows that return singly, dense rows of gathered tokens, sums of
+// static rows, and unicast copies.
 
 #include "reduction_bench.h"
 
 using namespace tb;
 
-// Where rows return: sums of slots and own rows, and own engine's rows on their way to other
-// homes beside them; nothing else of memory changes. In the order of tokens, and in that in
-// which they are complete.
+// Where rows return: sums of slots and own rows. Meanwhile rows of the own engine leave for other
+// homes. Nothing else of memory changes. Sums have the order of tokens, or that in which tokens are
+// complete.
 TEST(rows_return)
 {
     for (unsigned round = 0; round < cases(12, 24); round++) {
@@ -68,9 +68,9 @@ TEST(rows_return_to_a_slow_uplink)
     b.finish();
 }
 
-// Dense rows of gathered tokens: -0, or partial sums, of those tokens alone that the flags
-// say, and of no other GPU's experts; no token is notified of as done. Experts that nobody
-// has count as absent.
+// Dense rows of gathered tokens, for the tokens that the flags select: -0 or partial sums of own
+// experts. Experts of other GPUs do not count, and no token is reported as done. Experts that no
+// GPU has count as absent.
 TEST_IF(GATHERED, dense_rows)
 {
     for (unsigned round = 0; round < 12; round++) {
@@ -194,9 +194,8 @@ TEST(unicast_sums)
         const bool tells = round % 3 == 1;
         unsigned gone[N] = {};
         for (unsigned r = 1; r < 5; r++) {
-            // Rows behind what a source has reported wait for the next instruction, whatever
-            // tokens stand there; what it tells beyond its last row, or before what has
-            // left, says nothing.
+            // Rows from the reported one on wait for the next instruction, whatever their tokens. A
+            // report beyond the source's last row, or below the rows that have left, has no effect.
             for (unsigned q = 0; q < N && tells; q++)
                 b.notified[q] =
                     static_cast<int>(r == 4 ? first_row[q] + b.src_rows[q] + b.below(3)

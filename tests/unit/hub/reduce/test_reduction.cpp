@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows that a hub combines and serves: each bit of every packet and of memory, alone and beside
-// requests of all GPUs. Then faults that stay in their row, and the rates.
+// Rows that a hub combines and serves: each bit of every packet and of memory, alone and together
+// with requests of all GPUs. Then faults that affect only their row, and the rates.
 
 #include "reduction_bench.h"
 

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// row_return: rows of any token in any order, some of which return, under back-pressure of every
-// side: each row that returns to another GPU comes as one item with its home, place and position
-// there, all others as signals; signals keep their order, items that of their home, of which one
-// at most has not left. A home that takes nothing holds up no other. Tiles of rows for one home
-// are reported once their last row has left, in the order in which these were given. While sixteen
-// tiles wait to be reported no row leaves its queue. A go in the middle of all that forgets it.
+// row_return with rows of any token in any order, some of which return, and back-pressure on every
+// side. Checked:
+// - Each row that returns to another GPU comes as one item, with its home, place and position
+//   there. All others come as signals.
+// - Signals keep their order. Items keep that of their home, and a home has at most one item that
+//   has not left.
+// - A home that takes nothing delays no other.
+// - A tile of rows for one home is reported when its last row has left. Tiles are reported in the
+//   order of their last rows.
+// - While sixteen tiles wait to be reported, no row leaves its queue.
+// - A go at any time clears everything.
 #include "bench/dut.h"
 #include "node_cfg.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reduce_serve does about requests that break a rule: each comes among right ones and must
-// be reported with its code, in its cycles. One that names no requester or no length, or is beyond
-// the window, is dropped; any other is answered in its turn: a poisoned row without terms, with the
-// number of packets that was asked for. The requests of others, and those behind, stay right.
+// The response of reduce_serve to requests that break a rule. Each comes between valid ones, and
+// must be reported with its code, in its cycles. A request without a valid requester or without a
+// length, or beyond the window, is dropped. Any other gets a poisoned row without terms in its
+// turn, with the requested number of packets. Requests of others, and later ones, stay right.
 
 #include "Vreduce_serve.h"
 #include "bench/errors.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // packet_manager between stores and an uplink, for its tests, with the bytes that each GPU must
-// get. A byte leaves in its order or a later one replaces it.
+// get. A byte leaves in its order, or a later one replaces it.
 #ifndef PACKET_MANAGER_MODEL_H
 #define PACKET_MANAGER_MODEL_H
 

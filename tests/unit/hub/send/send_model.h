@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // send with random grants of memory and back-pressure of its streams. Every packet is compared in
-// order, an error with the read that shows it.
+// order, and an error with the read that causes it.
 #ifndef SEND_MODEL_H
 #define SEND_MODEL_H
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dispatch_throttle against the rule of its header, with plain numbers: of the packet in front,
-// whether it is dispatch; of every lead in turn, whether dispatch goes first and whether it waits;
-// how long a wait lasts and how many packets end it. Stores of all kinds pass; counts come before,
-// while and behind packets are sent; limits from 0 to beyond what can be counted; layers that are
-// cut off anywhere, whose next one has other numbers.
+// dispatch_throttle against the rule of its header, with plain numbers. Checked:
+// - whether the packet in front is dispatch
+// - for every lead, whether dispatch goes first and whether it waits
+// - how long a wait lasts, and how many packets may go after it
+//
+// Stores of all kinds pass. Counts come before, during and after the first packets. Limits range
+// from 0 to more than can be counted. Layers are aborted at any time, and the next one has other
+// numbers.
 #include "bench/dut.h"
 #include "node_cfg.h"
 #include "bench/packet.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gradient_send beside control's packets, with streams that wait at random: each gradient becomes
-// one ST to its place at its home, in order, whole, and control's local packets stay as they came.
+// gradient_send with the packets of control, and streams that wait at random. Each gradient becomes
+// one complete ST to its place at its home, in order. The local packets of control are unchanged.
 // MW_SEED repeats a run.
 #include "bench/stream.h"
 #include "node_cfg.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// packet_manager with stores of every kind: their order, lines that leave full, who leaves first,
-// the timer and starvation. Also the rates of full lines and of scattered sectors.
+// packet_manager with stores of every kind: their order, lines that leave full, the priority of
+// entries, the timer and starvation. Then the rates of full lines and of scattered sectors.
 
 #include "packet_manager_model.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// row_sum alone: rows of every kind from a model of the set-up, which answers for the addresses
-// of terms as late as it likes; memory, results and credits as in reduction_model.h. Every flit
-// that leaves is compared; 1 credit, 1 flit, 16 terms and R, poison and rows without a term are
-// among the cases. The rate of own rows, and of rows of ST packets.
+// row_sum alone. A model of the set-up provides rows of every kind, and answers requests for term
+// addresses at any rate. Memory, results and credits are those of reduction_model.h. Every flit
+// that leaves is compared. Cases include 1 credit, 1 flit, 16 terms and R, poison, and rows without
+// a term. Then the rate of own rows, and of rows of ST packets.
 
 #include "Vrow_sum.h"
 #include "reduction_model.h"
@@ -346,9 +346,9 @@ TEST(rate_of_own_rows)
     }
 }
 
-// Rows of one term, own and others', beside rows of three, which keep the adder busy for two cycles
-// per flit: with the adder bypass they cost the adder nothing, and the bits of all are as without.
-// So it is if own ones may go by the adder.
+// Rows of one term, own and others', between rows of three, which keep the adder busy for two
+// cycles per flit. With the adder bypass, rows of one term cost the adder nothing. All bits are the
+// same as without it. The same holds if own rows may go by the adder.
 TEST(copies_pass_the_adder)
 {
     const unsigned rows = 12, packets = 8;
@@ -413,8 +413,8 @@ TEST_IF(PARAM_AdderBypass, own_rows_take_the_idle_adder)
     assert_true(cycles[1] * 5 <= up * 6);
 }
 
-// Of a row of one term every value stays as it is, but NaN, which becomes the canonical one:
-// infinities and what is one bit away from them, in each type.
+// A row of one term keeps every value except NaN, which becomes the canonical one. Most values are
+// infinities, or differ from one in a single bit. Each type is tested.
 TEST(copies_keep_every_value_but_nan)
 {
     static const unsigned infinite[] = {0x7c00, 0x7f80,
@@ -440,12 +440,12 @@ TEST(copies_keep_every_value_but_nan)
     }
 }
 
-// Without the adder bypass, beside a slow uplink, own rows get more than their turn, which would
-// let all others end first: sum_choice makes every second packet an own one from AddPkts - 2 others
-// inside on, which stay inside here, as the uplink takes longer for a packet than the adder for
-// two. So before the last own packet is in memory no more others have left than there are own ones;
-// those chosen in turn before are among the ones inside. Memory never waits: beside one that does
-// the adder may be as slow as the uplink, which then needs all that it gives.
+// Without the adder bypass and with a slow uplink, own rows get more than their turn. Otherwise all
+// others would end first. When AddPkts - 2 others are inside, sum_choice makes every second packet
+// an own one. Here as many stay inside, because the uplink takes longer for a packet than the adder
+// for two. Before the last own packet is in memory, at most as many others have left as there are
+// own ones. Others that were chosen in turn before are among those inside. Memory never waits here.
+// If it did, the adder could be as slow as the uplink, which would then need all that it gets.
 TEST(own_rows_get_more)
 {
     const unsigned rows = 4, packets = 8;
@@ -464,8 +464,8 @@ TEST(own_rows_get_more)
     }
 }
 
-// No more packets are chosen than keep the uplink busy: an own row whose result comes late, while
-// others have waited for a slow uplink, waits for two of their packets at most.
+// No more packets are chosen than keep the uplink busy. The result of an own row comes late, while
+// others wait for a slow uplink. The row then waits for two of their packets at most.
 TEST_IF(F == 8 && PARAM_AdderBypass, late_own_row_finds_room)
 {
     for (unsigned terms = 1; terms <= 2; terms++) {
