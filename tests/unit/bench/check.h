@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cmocka with what it wants included before it, and a skip that says why.
+// cmocka, after the headers that it requires, and a skip that prints its reason.
 #ifndef BENCH_CHECK_H
 #define BENCH_CHECK_H
 

@@ -3,9 +3,9 @@
 // A Verilated module under test: random start, clock, reset, cycle counter, and
 // waiting with a limit.
 //
-// A bench is a class derived from tb::model<Vname>. In a cycle drive() sets the inputs, the outputs
-// settle, sample() checks them and moves the bench's model on, then comes the clock edge. A bench
-// of another shape calls settle() and edge() itself.
+// A bench is a class derived from tb::model<Vname>. In each cycle drive() sets the inputs, the
+// outputs settle, and sample() checks them and updates the bench's model. The clock edge follows. A
+// bench with another sequence calls settle() and edge() itself.
 #ifndef BENCH_DUT_H
 #define BENCH_DUT_H
 

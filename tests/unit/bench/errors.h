@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Error reports: each must be expected, by name and place, and each that is expected must come.
+// Error reports: each report must be expected, by name and place, and each expected report must
+// come.
 #ifndef BENCH_ERRORS_H
 #define BENCH_ERRORS_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets of docs/reference/packets.md and their flits, of 8 or of 16 bytes: one encoder and one
-// decoder, for right packets and for wrong ones. The header is encoded as it stands: header() and
-// target() make a right one.
+// Packets of docs/reference/packets.md and their flits, of 8 or of 16 bytes. There is one encoder
+// and one decoder for valid and invalid packets. The header is encoded as it is: header() and
+// target() make a valid one.
 #ifndef BENCH_PACKET_H
 #define BENCH_PACKET_H
 
@@ -133,8 +133,8 @@ inline wire encode(const packet &p, unsigned flit, dice *filler = nullptr)
     return w;
 }
 
-/// What can be wrong with a packet that should be a header alone: another epoch, an opcode of
-/// `opcodes`, a length, a number of targets, too few flits or too many, a link error.
+/// Faults of a packet that must be only a header. They are another epoch, an opcode of `opcodes`, a
+/// length, a number of targets, too few or too many flits, and a link error.
 enum { BARE_FAULTS = 6 };
 inline void spoil_bare(packet &p, unsigned fault, unsigned flit, dice &rng,
                        std::initializer_list<unsigned> opcodes)

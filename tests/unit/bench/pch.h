@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiled once for all unit tests and their Verilated models (tests/unit/unit.mk): headers alone
-// that no test changes. A source still includes what it uses.
+// Compiled once for all unit tests and their Verilated models (tests/unit/unit.mk). It has only
+// headers that no test changes. A source still includes what it uses.
 #include <algorithm>
 #include <array>
 #include <cstdint>

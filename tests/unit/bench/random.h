@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Seed and random numbers. A run is repeated by MW_SEED=n; each generator of each test has a stream
-// of its own, so neither another test nor a number more drawn elsewhere changes what it gives.
+// Seed and random numbers. MW_SEED=n repeats a run. Each generator of each test has its own stream.
+// Another test, or one more number drawn elsewhere, therefore does not change its values.
 #ifndef BENCH_RANDOM_H
 #define BENCH_RANDOM_H
 

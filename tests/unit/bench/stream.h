@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both ends of a valid/ready stream. A ready that the bench drives is no more than percent(n).
+// Both ends of a valid/ready stream. To drive a random ready, percent(n) is enough.
 #ifndef BENCH_STREAM_H
 #define BENCH_STREAM_H
 

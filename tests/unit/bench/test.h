@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A test program: TEST(name) { ... } for each test. They run in the order of the file; main is that
-// of the library. A test that fails is reported with the cycle that it was in.
+// A test program: TEST(name) { ... } for each test. Tests run in the order of the file. main is in
+// the library. A test that fails is reported with its cycle.
 #ifndef BENCH_TEST_H
 #define BENCH_TEST_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reductions are tested with: types and operators that exist, and elements with all that is
-// special about them often enough.
+// Input values for the tests of reductions: existing types and operators, and elements that are
+// often special values.
 #ifndef BENCH_VALUES_H
 #define BENCH_VALUES_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waves of a model, where `make unit-NAME WAVES=1` built it: a file for each model,
-// MW_WAVES/TEST-K.fst, K from 1 on. Two steps of time are a clock cycle.
+// Waveforms of a model, if `make unit-NAME WAVES=1` built it: a file MW_WAVES/TEST-K.fst for each
+// model, K from 1 on. Two steps of time are a clock cycle.
 #ifndef BENCH_WAVES_H
 #define BENCH_WAVES_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// board_leds with clocks a thousand times slower than a board's: the light that blinks does so
-// about once a second at each of them, what is short is shown for a quarter of a blink, an error
-// for a whole one, and again from its last pulse on.
+// board_leds with clocks a thousand times slower than a board's. Light 0 blinks about once a second
+// with each clock. Activity is visible for a quarter of a blink. An error is visible for a whole
+// blink after its last pulse.
 
 #include "Vboard_leds.h"
 #include "bench/dut.h"

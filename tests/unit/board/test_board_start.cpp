@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// board_start between any two clocks: the PHY's reset, the wait for its clock, both halves of the
-// device together; the same again when the PLL loses its lock at any time, and when the PHY's clock
-// stands still while the PHY is in reset.
+// board_start with any two clocks. It checks the PHY's reset, the wait for its clock, and that both
+// halves of the device leave reset together. The sequence repeats when the PLL loses its lock at
+// any time. The PHY's clock may stand still during the PHY's reset.
 
 #include "Vboard_start.h"
 #include "two_clocks.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vccio_18 with a settling time of 2^10 clocks: the pin's mean is the voltage's, evenly;
-// the regulators start when the filter has settled, and what is behind them later; whenever the PLL
-// loses its lock all begins anew.
+// vccio_18 with a settling time of 2^10 clocks. The pin's mean is the required voltage, without
+// long runs. The regulators start when the filter has settled, and powered_o follows later. When
+// the PLL loses its lock, the sequence restarts.
 
 #include "Vvccio_18.h"
 #include "bench/dut.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rtl/cdc has below cdc_restart, which test_usb_cross tests: the queue's order, room and rate
-// between any clocks, a bit's way of two or three cycles, and a reset that falls without a clock
-// and rises with the fourth edge.
+// The modules of rtl/cdc below cdc_restart. test_usb_cross tests cdc_restart itself. Checked:
+// - order, room and rate of cdc_fifo between any clocks
+// - cdc_sync passes a bit in two or three cycles
+// - cdc_reset falls without a clock and rises with the fourth edge
 #include "Vcdc_parts.h"
 #include "two_clocks.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module with two clocks that know nothing of each other: clk_i, and another one that the bench
-// names. Each has a period of its own and jitter; edges of both never fall together, and which
-// comes first is as random as in silicon.
+// A module with two independent clocks: clk_i, and another one that the bench names. Each has its
+// own period and jitter. Edges of the two clocks never coincide, and their order is random, as in
+// silicon.
 #ifndef UNIT_TWO_CLOCKS_H
 #define UNIT_TWO_CLOCKS_H
 

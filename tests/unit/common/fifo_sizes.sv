@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for fifo and fifo_ram in fifo_sized: queues of many depths side by side, each with
-// ports of its own. Queue i has depth Depths[i]; from FirstRam on they are
-// block-RAM queues. tests/unit/common/test_fifo_sizes.cpp has the same list.
+// Bench for fifo and fifo_ram in fifo_sized: queues of many depths side by side, each with its own
+// ports. Queue i has depth Depths[i]. From FirstRam on, queues are in block RAM.
+// tests/unit/common/test_fifo_sizes.cpp has the same list.
 `default_nettype none
 
 module fifo_sizes #(

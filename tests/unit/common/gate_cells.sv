@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// gate_parts and its netlist side by side: differ_o has a bit for each output that is not the same.
+// gate_parts and its netlist side by side: differ_o has a bit for each output that differs.
 `default_nettype none
 
 module gate_cells (

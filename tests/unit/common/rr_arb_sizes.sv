@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for rr_arb: arbiters of many sizes side by side, those with an odd number Fast. Arbiter i
-// has Sizes[i] requests; tests/unit/common/test_rr_arb_sizes.cpp has the same list.
+// Bench for rr_arb: arbiters of many sizes side by side. Those with an odd number are Fast. Arbiter
+// i has Sizes[i] requests. tests/unit/common/test_rr_arb_sizes.cpp has the same list.
 `default_nettype none
 
 module rr_arb_sizes #(

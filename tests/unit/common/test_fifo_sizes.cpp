@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fifo and fifo_ram in many depths against a queue model, under random back-pressure: order,
-// level, ready, stability of the output, latency through an empty queue and throughput.
+// fifo and fifo_ram in many depths against a queue model, under random back-pressure. Checked:
+// order, level, ready, stability of the output, latency through an empty queue, and throughput.
 // MW_SEED repeats a run.
 #include "bench/stream.h"
 

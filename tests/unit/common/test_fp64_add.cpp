@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fp64_add against the host's doubles: all pairs of edge values, pairs drawn to hit cancellation,
-// ties, subnormals and overflow, and pairs of any bits, with gaps between. MW_SEED repeats a run,
-// MW_PAIRS is the number of random pairs of each kind (default two million).
+// fp64_add against the host's doubles, with random gaps between pairs. The pairs are all pairs of
+// edge values, pairs with cancellation, ties, subnormals and overflow, and pairs of any bits.
+// MW_SEED repeats a run. MW_PAIRS is the number of random pairs of each kind (default two million).
 
 #include "bench/dut.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The models of tests/gate/cells against RTL memories and multipliers: tests/gate/gate_parts.sv
-// and its netlist of those cells get the same inputs and must have the same outputs. Memories are
-// written everywhere first; no address is read in the cycle in which it is written, as their users
-// promise, and a reset is tried.
+// The models of tests/gate/cells against RTL memories and multipliers. The RTL of
+// tests/gate/gate_parts.sv and its netlist of those cells get the same inputs and must have the
+// same outputs. Memories are written everywhere first. No address is read in the cycle in which it
+// is written, because no user does that. Reset comes at random.
 #include "Vgate_cells.h"
 #include "bench/dut.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// packet_acc against the golden model of reductions: random terms of every type and operator
-// on random words with hazards and gaps, whole packets back to back, single terms, pairs,
-// and the cycle in which ready, valid and busy must be what they are. Meta has 12 bits.
-// MW_SEED repeats a run.
+// packet_acc against the golden model of reductions. It gets random terms of every type and
+// operator on random words with hazards and gaps, whole packets back to back, single terms, and
+// pairs. The cycles of ready, valid and busy are checked, too. Meta has 12 bits. MW_SEED repeats a
+// run.
 
 #include "bench/dut.h"
 #include "bench/values.h"

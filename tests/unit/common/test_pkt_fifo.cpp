@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pkt_fifo against a queue model: random packet lengths 1 .. MaxPkt, random rate on both sides.
-// Checked: flits in order, a packet never starts before it is whole, and never pauses once it
-// started, back-pressure only when full, throughput of one flit per cycle across packets, and
-// that the output register holds between steps and is 0 behind a step that took nothing.
+// pkt_fifo against a queue model: random packet lengths 1 .. MaxPkt, random rates on both sides.
+// Checked:
+// - Flits keep their order.
+// - A packet starts only when it is complete, and does not pause after that.
+// - Back-pressure comes only from a full queue.
+// - The throughput is one flit per cycle across packets.
+// - The output register holds between steps, and is 0 after a step that took nothing.
+//
 // MW_SEED repeats a run.
 #include "bench/dut.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cmd_range with ranges that end at, before and behind each bound, and with any bit of an operand
-// alone; scatter_order in every transfer of up to 256 packets; rx_extent with every row shift,
-// opcode and bit of an address. MW_SEED repeats a run.
+// cmd_range with ranges that end at, below and above each bound, and with each single bit of an
+// operand. scatter_order with every transfer of up to 256 packets. rx_extent with every row shift,
+// opcode and address bit. MW_SEED repeats a run.
 #include "bench/dut.h"
 #include "bench/packet.h"
 #include "isa.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lanes of a flit of 8 bytes against the golden model in C: of every type and operator single
-// terms, pairs and running results, edge values and random ones, terms of all types mixed with
-// gaps. What a lane of 32 bits does is tested by reduce_lane in all its values; here are elements
-// that are wider, and how types share a flit. MW_SEED repeats a run, MW_PAIRS is the number of
-// random pairs of each (default a million).
+// The lanes of a flit of 8 bytes against the golden model in C. Each type and operator gets single
+// terms, pairs and running results of edge values and random values. Then terms of all types follow
+// in random order with gaps. The test of reduce_lane covers all values of a lane of 32 bits. This
+// test covers wider elements, and types that share a flit. MW_SEED repeats a run. MW_PAIRS is the
+// number of random pairs of each (default a million).
 
 #include "bench/dut.h"
 #include "bench/values.h"
@@ -178,8 +178,9 @@ static uint64_t element(const reduction_kind &red, uint64_t to, dice &rng)
     return narrowed(red, r);
 }
 
-// A running result that the lanes may have: of an element, or of floats any fp32 of the smaller
-// types' exponents, often halfway between two of their numbers.
+// A running result that the lanes can have. It is an element or, for floats, also any fp32 with
+// exponents of the smaller types. The latter is often halfway between two numbers of a smaller
+// type.
 static uint64_t running(const reduction_kind &red, uint64_t to, dice &rng)
 {
     if (!mw_reduce_is_float(red.dtype) || red.dtype == MW_DTYPE_FP64 || rng.one_in(2))

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// reduce_lane against the golden model in C, which computes with the host's IEEE arithmetic:
-// for every type and operator all pairs of edge values, random pairs drawn to hit cancellation,
-// ties and subnormals, single terms, and terms of all types mixed with gaps; for the types of 16
-// bits every value against 320 partners. MW_SEED repeats a run, MW_PAIRS is the number of random
-// pairs (default a million); with less than a million there are fewer partners, too.
+// reduce_lane against the golden model in C, which computes with the host's IEEE arithmetic. Each
+// type and operator gets:
+// - all pairs of edge values
+// - random pairs with cancellation, ties and subnormals
+// - for types of 16 bits, every value with 320 partners
+// - single terms
+//
+// Then terms of all types follow in random order with gaps. MW_SEED repeats a run. MW_PAIRS is the
+// number of random pairs (default a million). With fewer than a million the number of partners is
+// lower, too.
 
 #include "bench/dut.h"
 #include "bench/values.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// row_ranges against the rules of its header, request by request: ranges that end at any token and
-// behind all, sources of no, few and many rows, reports of any row that change while a row is in
-// work, layers one after another, resets in the middle. MW_SEED repeats a run.
+// row_ranges against the rules of its header, request by request. Ranges end at any token and
+// beyond all. Sources have no, few or many rows. Reports of any row change while a row is in work.
+// Layers follow one another, with resets in the middle. MW_SEED repeats a run.
 #include "bench/dut.h"
 #include "isa.h"
 #include "node_cfg.h"

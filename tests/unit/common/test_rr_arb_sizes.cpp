@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rr_arb in many sizes against a linear search from a pointer, with random
-// requests, advances and clears; and its fairness when all requests stay up.
-// MW_SEED repeats a run.
+// rr_arb in many sizes against a linear search from a pointer, with random requests, advances and
+// clears. Then its fairness when all requests stay high. MW_SEED repeats a run.
 #include "bench/dut.h"
 
 using namespace tb;

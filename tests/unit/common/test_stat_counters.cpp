@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // stat_counters against thirteen plain counters: events of every density, clears at any time, reads
-// at any time, exact up to two cycles before the answer. MW_SEED repeats a run.
+// at any time. Each answer is exact up to two cycles before it. MW_SEED repeats a run.
 #include "bench/dut.h"
 
 using namespace tb;

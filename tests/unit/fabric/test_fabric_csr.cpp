@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Registers of the fabric with 5 or 72 nodes: routing and refusal of accesses, tables, settings,
-// masks of ports, monitors, errors of the switch, and layers from go to done.
+// masks of ports, monitors, and errors of the switch. Then layers from go to done.
 #include "bench/dut.h"
 #include "bench/packet.h"
 #include "fabric_regs.h"
@@ -370,8 +370,8 @@ TEST(settings)
     assert_int_equal(b.gos, 0);
 }
 
-/// Random writes all over: each setting is at its pins what was written last, whatever else is
-/// written, and what stands at the pins is read.
+/// Random writes to all settings. Each setting shows at its pins the last value written, whatever
+/// else is written. A read returns the value at the pins.
 TEST(any_settings)
 {
 #define FIELD(reg, pin, name) \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // node_csr: every field of the layer configuration by its register, the status window, errors and
-// counters, accesses that must be refused. MW_SEED repeats a run.
+// counters, and accesses that must be refused. MW_SEED repeats a run.
 #include "isa.h"
 #include "bench/dut.h"
 #include "node_cfg.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The expert engine between a row tracker and a memory that refuses at random, for the tests of
-// expert_engine. A row is compared when it is signalled, all of memory at the end.
+// expert_engine. A row is compared when it is signalled, and the whole memory at the end.
 #ifndef EXPERT_ENGINE_MODEL_H
 #define EXPERT_ENGINE_MODEL_H
 

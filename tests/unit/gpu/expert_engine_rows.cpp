@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The instruction `expert.rows`: received rows, ranges of tokens, gathered tokens and rows of each
-// home, their order, bounds and time.
+// home. Checked: order, bounds and time.
 
 #include "expert_engine_model.h"
 
@@ -99,9 +99,9 @@ static mw_instr range(uint32_t first, uint32_t count)
     return {MW_I_EXPERT_ROWS, 1, 0, 0, 0, first, count, 0};
 }
 
-// Ranges of tokens, each of them done when its instruction retires: a row of each source in
-// turn, of the tokens below its end, from where the one before stopped, and none that its source
-// has not notified of.
+// Ranges of tokens. Each takes one row of each source in turn: rows of tokens below the range's
+// end, from where the previous instruction stopped. It takes no row that its source has not
+// reported. All rows are done when the instruction retires.
 TEST(ranges_of_rows)
 {
     for (unsigned round = 0; round < 60; round++) {

@@ -36,8 +36,8 @@ TEST(tiles_take_their_time)
     }
 }
 
-// A tile that memory holds up takes longer, and the next one starts behind it: no less than tile *
-// expert_cycles between ends of a tile that was held up and the tile behind it that was not.
+// With a slow memory a tile takes longer, and the next one starts after it: 25 to 60 cycles per row
+// instead of 17.
 TEST(slow_memory_makes_tiles_longer)
 {
     engine b;
@@ -130,8 +130,8 @@ TEST(last_tile_waits_for_counts)
     assert_true(b.idle_stalls > 800);
 }
 
-// With the list's own count it does not wait for those of others; which lists have one of each
-// source has nothing to do with it.
+// When its own list is counted, the last tile does not wait for the counts of other lists. It does
+// not need the signal that all lists are counted.
 TEST(last_tile_waits_for_the_count_of_its_list)
 {
     engine b;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
-// One lane of the expert with its factor, for a new pair of c and w in every cycle: as many factors
-// as cycles that one takes, in turn.
+// One lane of the expert with its factor, which accepts a new pair of c and w in every cycle. A
+// factor takes Turns cycles, so Turns factors start in turn.
 `default_nettype none
 
 module expert_lane (

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the arithmetic tests compare with: the host's IEEE floats as bits, with
-// the design's canonical NaN, and a rounding to bf16 by distance that shares
-// no trick with the RTL.
+// Reference of the arithmetic tests: the host's IEEE floats as bits, with the design's canonical
+// NaN. Rounding to bf16 is by distance, a method that the RTL does not use.
 #ifndef FLOAT_REF_H
 #define FLOAT_REF_H
 

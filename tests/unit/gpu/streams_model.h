@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The instruction streams of a GPU, for their tests: memory that refuses at random, units of random
-// run time, and the rule of each instruction. An instruction is issued in its order, behind its
+// run time, and the rule of each instruction. An instruction is issued in its order, after its
 // waits.
 #ifndef STREAMS_MODEL_H
 #define STREAMS_MODEL_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waits of the instruction streams: each counter of events, bursts, the restart, thresholds and
-// delays.
+// Waits of the instruction streams: each event counter, bursts, the restart of the counters,
+// thresholds and delays.
 
 #include "streams_model.h"
 
@@ -52,9 +52,9 @@ TEST(rows_done_is_a_level)
     assert_int_equal(b.unit[2].runs, 1);
 }
 
-// A layer that waits for `threshold` of event e, or only counts, while EVENTs, rows and tokens come
-// in every cycle, FLAGs and COUNTS in every cycle for several times what the ring holds, and an ACK
-// of every GPU. Says whether the wait is over behind it, and how many there were of e.
+// Runs a layer that waits for `threshold` of event e. EVENTs, rows and tokens come in every cycle.
+// FLAGs and COUNTS, in turn, come in every cycle for several times the capacity of the ring. An ACK
+// of every GPU comes, too. Returns whether the wait ended, and the number of events e.
 static bool burst(unsigned e, uint32_t threshold, uint32_t *count)
 {
     gpu b;
@@ -141,8 +141,8 @@ TEST(largest_threshold)
     b.errors.done();
 }
 
-// A delay holds its stream for as many cycles, and up to seven more besides those that instructions
-// cost, in whatever cycle it begins; the other streams go on.
+// A delay holds its stream for its number of cycles, in whatever cycle it begins. It may take up to
+// seven cycles more, in addition to those of the instructions. The other streams continue.
 TEST(delays_take_their_time)
 {
     for (unsigned round = 0; round < 60 && PARAM_Delay; round++) {
@@ -174,9 +174,9 @@ TEST(delays_take_their_time)
     }
 }
 
-// A wait that has a delay behind it: as many cycles behind the event that ends it, and up to 15
-// more besides those that instructions cost, whatever the other streams begin meanwhile; an event
-// that has come before holds it as long.
+// A wait with a delay. The stream continues that many cycles after the event that ends the wait,
+// whatever the other streams start meanwhile. It may take up to 15 cycles more, in addition to
+// those of the instructions. An event that came before the wait has the same effect.
 TEST(polls_come_late)
 {
     for (unsigned round = 0; round < 100 && PARAM_Delay; round++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// expert_dot against the host's floats in the written order: rows of every length, elements of
-// every kind, steps and results at random rates, rows back to back, latency and rate. MW_SEED
-// repeats a run.
+// expert_dot against the host's floats, added in the specified order. Rows have every length and
+// elements of every kind. Steps and results come at random rates, and rows back to back. Latency
+// and rate are checked. MW_SEED repeats a run.
 #include "bench/stream.h"
 #include "float_ref.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// expert_fetch against the addresses of its rows: any shifts, bases and numbers of rows up to the
-// end of memory; rows of dispatch, of st and gathered ones; lists and memory that answer late;
-// starts and resets in the middle. MW_SEED repeats a run.
+// expert_fetch against the addresses of its rows, with any shifts, bases and numbers of rows up to
+// the end of memory. Rows are those of dispatch, those of st, and gathered ones. Lists and memory
+// answer late. Starts and resets come in the middle. MW_SEED repeats a run.
 #include "bench/dut.h"
 #include "isa.h"
 #include "node_cfg.h"

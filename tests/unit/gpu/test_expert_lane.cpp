@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // expert_lanes and expert_factor against the host: products exact in double, flushed, rounded to
-// float, then to bf16. All triples of edge values, random triples over all
-// exponents and near the limits, products that round twice, gaps. MW_SEED repeats a run.
+// float and then to bf16. The operands are all triples of edge values, random triples over all
+// exponents and near the limits, and products that round twice. Gaps come between. MW_SEED repeats
+// a run.
 #include "bench/dut.h"
 #include "float_ref.h"
 
@@ -162,8 +163,8 @@ TEST(random_near_the_limits)
     l.drain();
 }
 
-// A w next to the quotient that puts the product on a tie of bf16, so that the
-// rounding to 24 bits reaches, leaves or keeps the tie.
+// A w next to the quotient for which the product is a tie of bf16. The rounding to 24 bits then
+// reaches, leaves or keeps the tie.
 TEST(products_that_round_twice)
 {
     lane l;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gpu_mem against an array of bytes: random reads and writes of all ports with byte enables and
-// contention, latency of every response, visibility of writes, the longest wait of a port, and the
-// rate of streaming ports. MW_SEED repeats a run.
+// contention. Checked: latency of every response, visibility of writes, the longest wait of a port,
+// and the rate of streaming ports. MW_SEED repeats a run.
 #include "bench/dut.h"
 
 #include <algorithm>
@@ -192,8 +192,8 @@ struct ports : model<Vgpu_mem> {
         exp_flits += 2;
     }
 
-    // The way that all writers but 0 share: one has it, and passes it on to the next who writes,
-    // with nothing to write or with its 8th write.
+    // The path that all writers except 0 share. One writer has it. If it has no request, or with
+    // its 8th write, it passes the path to the next writer with a request.
     void look_at_shared_way()
     {
         const request &r = wr[1 + has_way];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mem_rd_mux in front of a memory that refuses at random: every response reaches its client with
-// its data, in order; a request that waits at the memory stays; nobody starves; no cycle of the
-// port is lost; clear puts the round robin back. MW_SEED repeats a run.
+// mem_rd_mux before a memory that refuses at random. Every response reaches its client with its
+// data, in order. A request that waits at the memory stays. No client starves, and no cycle of the
+// port is lost. Clear restarts the round robin. MW_SEED repeats a run.
 #include "bench/stream.h"
 
 using namespace tb;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs of the instruction streams: what is issued and when, which instructions are errors,
-// units that several streams share, and the cycles of an instruction.
+// Programs of the instruction streams: the order and time of issue, invalid instructions, and units
+// that several streams share. Then the cycles of an instruction.
 
 #include "streams_model.h"
 
@@ -98,7 +98,8 @@ TEST(random_programs)
     assert_in_range(wrong, 20, 200);
 }
 
-// Every instruction that is none: INSTR, its stream has ended, the other goes on ...
+// Every invalid instruction. It is reported as INSTR and ends its stream, and the other stream
+// continues.
 static std::vector<instr> all_wrong()
 {
     std::vector<instr> wrong;
@@ -132,8 +133,8 @@ static std::vector<instr> all_wrong()
     return wrong;
 }
 
-// ... in layers in which rows return, from lists of sources or not, in those of tile reductions,
-// in those of one-byte elements, and in others.
+// Layers are of five kinds: rows return, with lists of sources or without; tile reductions;
+// one-byte elements; and none of these.
 TEST(wrong_programs_stop)
 {
     for (unsigned kind : {6u, 0u, 1u, 2u, 3u}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames of docs/reference/host-protocol.md as a host makes and reads them, for the tests
-// of the device's side.
+// Frames of docs/reference/host-protocol.md as a host makes and reads them, for the tests of the
+// device's side.
 #ifndef FRAMES_H
 #define FRAMES_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands around host_link in its test: the endpoints, registers behind the bus, the
-// GPUs' memories, mailbox and firmware, all of which wait at random and do what a model of
-// them says in advance.
+// The environment of host_link in its test: the endpoints, registers on the bus, the GPUs'
+// memories, mailbox and firmware. All of them wait at random, and behave as a model predicts.
 #ifndef HOST_LINK_BENCH_H
 #define HOST_LINK_BENCH_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What host_link refuses: broken, cut, repeated and lost frames, and requests of a shape that is
-// not allowed. A SYNC brings the link into step again.
+// What host_link refuses: broken, truncated, repeated and lost frames, and requests with a format
+// that is not permitted. A SYNC resynchronizes the link.
 
 #include "link_host.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames hidden in a payload never become commands of host_link, whatever is lost or damaged around
-// them.
+// Frames hidden in a payload never become commands of host_link, whatever around them is lost or
+// damaged.
 
 #include "link_host.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host of host_link that makes good and bad requests at random, and knows each reply in advance.
+// A host of host_link that makes valid and invalid requests at random, and predicts each reply.
 #ifndef LINK_HOST_H
 #define LINK_HOST_H
 
@@ -228,8 +228,8 @@ struct host : host_link_bench {
         add(h, payload, reply(h, status));
     }
 
-    /// A right frame with a payload that was damaged on its way: nothing is done, but memory may
-    /// hold anything; and where it ended nobody knows.
+    /// A valid frame with a payload that was damaged on its way. Nothing is done, except that
+    /// memory may hold anything. The end of the frame is unknown.
     void damaged_payload()
     {
         size_t before = out.size();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The link in C (sim/usb/device.c), which stands for the hardware in tests of the host's software,
-// on the bytes that the hardware gets: each of its replies must be the one that the reader of the
-// protocol tells in advance. What the firmware says is not the link's, and not compared.
+// The link in C (sim/usb/device.c), which replaces the hardware in tests of the host's software. It
+// gets the same bytes as the hardware. Each of its replies must be the one that the reader of the
+// protocol predicts. Replies of the firmware are not compared.
 #ifndef LINK_MODEL_H
 #define LINK_MODEL_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A reader of docs/reference/host-protocol.md: from the bytes that a device gets it tells each
-// reply in advance, and what memories and registers hold. It takes a new key from the reply.
+// A reader of docs/reference/host-protocol.md. From the bytes that a device gets, it predicts each
+// reply and the contents of memories and registers. It reads a new key from the reply.
 #ifndef LINK_READER_H
 #define LINK_READER_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Good requests of host_link under random rates: each reply is that of a model of registers,
-// memories and firmware. Also resets of the link, versions, lost accesses, and the rates.
+// Valid requests of host_link at random rates: each reply is that of a model of registers, memories
+// and firmware. Then resets of the link, versions, lost accesses, and the rates.
 
 #include "link_host.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// host_link under frames that are damaged in every way: each reply is the one that a reader of the
-// protocol tells in advance. The link's model in C gets the same bytes, and gives the same replies.
+// host_link with frames that are damaged in every way. Each reply is the one that a reader of the
+// protocol predicts. The link's model in C gets the same bytes and must give the same replies.
 #include "link_reader.h"
 
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The USB device core at its ULPI pins, under the host of sim/ulpi: enumeration, bulk transfers
-// of every size at every rate, both speeds, what a cable or a careless host may do to a packet,
-// suspend, reset and unplugging. MW_SEED repeats a run.
+// The USB device core at its ULPI pins, with the host of sim/ulpi. It covers enumeration, and bulk
+// transfers of every size at every rate, at both speeds. Packets are damaged as by a cable or a
+// faulty host. Then suspend, reset and unplugging. MW_SEED repeats a run.
 
 #include "usb_bench.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The USB device core without a PHY, at D+ and D-: enumeration, bulk transfers of every size at
-// every rate, with clocks that differ as far as is allowed and lines that do not change together,
+// The USB device core without a PHY, at D+ and D-: enumeration, and bulk transfers of every size at
+// every rate. Clocks differ as far as is permitted, and the two lines do not change together. Then
 // damaged packets, suspend, reset and unplugging. MW_SEED repeats a run.
 
 #include "usb_bench.h"

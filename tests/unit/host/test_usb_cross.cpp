@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// usb_cross between clocks of any ratio: every byte and every word once, in order, with its end;
-// a restart at any time, behind which nothing of before comes out at either end, nothing of behind
-// is lost, and the link is reported; and the rates that the host protocol asks for.
+// usb_cross between clocks of any ratio. Checked:
+// - Every byte and every word passes once, in order, with its end.
+// - After a restart at any time no earlier byte comes out at either end, and no later one is lost.
+// - The link is notified of the restart.
+// - The rates are those that the host protocol requires.
 #include "Vusb_cross.h"
 #include "two_clocks.h"
 

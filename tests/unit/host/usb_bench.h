@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A USB device core under the host of sim/ulpi, with a sink and a source of bytes behind it.
-// What its pins are, two functions say that the test defines: show(dut, bus) and driven(dut).
+// A USB device core under the host of sim/ulpi, with a sink and a source of bytes. The test defines
+// two functions for its pins: show(dut, bus) and driven(dut).
 #ifndef USB_BENCH_H
 #define USB_BENCH_H
 

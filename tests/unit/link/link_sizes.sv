@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for link: the same traffic through links of several greatest latencies,
-// each with a latency of its own.
+// Bench for link: the same traffic through links of several maximum latencies, each with its own
+// latency.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// link_fault: from the cycle it is asked for on, and not before, what a misbehaving endpoint sends
-// and takes, flit by flit; everything else passes in the same cycle, and all of it as long as
-// no fault is asked for.
+// link_fault, flit by flit. From its set time after go on, and not earlier, the module does what a
+// misbehaving endpoint does. All other flits and credits pass in the same cycle. Without a fault
+// everything passes.
 
 #include "bench/dut.h"
 #include "packet.h"

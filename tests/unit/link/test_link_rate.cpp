@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// link_rate before a sender that sees hold_o late, as tx and egress do: packets of any length,
-// of which as many follow each other as the module lets start. In every stretch of time no more
-// flits leave than the rate allows, but for the packets that the sender starts too soon; and while
-// packets wait none of it is lost. MW_SEED repeats a run.
+// link_rate before a sender that sees hold_o late, like tx and egress. Packets have any length, and
+// start whenever the module permits it. In any interval no more flits leave than the rate permits,
+// except packets that the sender starts too soon. While packets wait, no part of the rate is lost.
+// MW_SEED repeats a run.
 #include "bench/dut.h"
 
 #include <deque>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// link with several greatest latencies and every latency up to them: each flit and each credit
-// comes out after exactly that many cycles, nothing else does, and busy is high while something is
+// link with several maximum latencies and every latency up to them. Each flit and each credit comes
+// out after exactly that many cycles, and nothing else does. busy is high while something is
 // inside. MW_SEED repeats a run.
 #include "bench/dut.h"
 

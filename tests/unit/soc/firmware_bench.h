@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The firmware on the Verilated CPU, beside a fabric of two GPUs: the host's side of bus, mailbox,
-// stream port and console.
+// The firmware on the Verilated CPU, with a fabric of two GPUs. The bench is the host's side of
+// bus, mailbox, stream port and console.
 #ifndef FIRMWARE_BENCH_H
 #define FIRMWARE_BENCH_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The control SoC with its firmware around a small fabric of two GPUs. The test is the host link:
-// master 0 of the bus, user 0 of the stream ports, the other side of the mailbox.
+// The control SoC with its firmware and a small fabric of two GPUs. The test takes the place of the
+// host link. It has master 0 of the bus, user 0 of the stream ports, and the other side of the
+// mailbox.
 `default_nettype none
 `include "bundles.svh"
 

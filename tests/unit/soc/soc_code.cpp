@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Firmware that behaves badly: no answers, resets of the link in each phase, accesses where nothing
-// is, and any valid code. The host always gets its replies, and replaces the firmware.
+// Firmware that misbehaves: no answers, resets of the link in each phase, accesses to unused
+// addresses, and any valid code. The host always gets its replies, and can replace the firmware.
 
 #include "firmware_bench.h"
 
@@ -42,8 +42,8 @@ constexpr unsigned CONTROL = offsetof(mw_soc_t, control), WATCHDOG = offsetof(mw
                    HOLD_RESET = offsetof(mw_soc_t, fabric_reset);
 } // namespace
 
-/// A firmware that turns the watchdog off, or feeds it, and answers nothing: the link gets its
-/// reply when it is reset, and the host mends the firmware.
+/// A firmware turns the watchdog off, or feeds it, and never answers. When the link is reset, it
+/// gets its reply, and the host replaces the firmware.
 TEST(firmware_without_answers)
 {
     bench b;
@@ -116,9 +116,9 @@ TEST(link_reset_in_a_command)
     assert_int_equal(b.read(SOC(restart)), restart);
 }
 
-/// A command that is kept is given back in time, whatever the firmware does in the cycle
-/// of the reset of the link: each phase of loops that feed the watchdog, set it, turn it
-/// off, and put RESET off.
+/// A pending command is answered in time, whatever the firmware does in the cycle of the link's
+/// reset. The firmware loops through each phase of feeding the watchdog, setting it, turning it
+/// off, and postponing RESET.
 TEST(link_reset_at_every_phase)
 {
     const std::vector<uint32_t> loops[] = {
@@ -210,8 +210,8 @@ TEST(registers_behind_a_hold)
     }
 }
 
-/// A restart waits for the write that the CPU has in flight: the memory has it before the next
-/// firmware's first instruction, and never behind it.
+/// A restart waits for the CPU's write in flight. Memory has the write before the first instruction
+/// of the next firmware, and never after it.
 TEST(restart_behind_a_write)
 {
     bench b;
@@ -246,8 +246,9 @@ TEST(restart_behind_a_write)
     }
 }
 
-/// What the CPU reads where nothing is, is 0, and `fault` has the address: outside its RAM and the
-/// memories, of GPUs that do not exist, and where the bus has no register.
+/// A read of the CPU from an unused address returns 0, and `fault` has the address. Unused are
+/// addresses outside RAM and memories, of GPUs that do not exist, and of the bus without a
+/// register.
 TEST(reads_where_nothing_is)
 {
     bench b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CPU starts anew or is held: by watchdog, trap, request, or host. The log and the memories
-// stay, and registers and RAM are closed to the other side.
+// The CPU restarts or is held, by watchdog, trap, request, or host. The log and the memories keep
+// their contents. Registers and RAM are closed to the other side.
 
 #include "firmware_bench.h"
 
@@ -61,8 +61,8 @@ TEST(trap)
     }
 }
 
-/// Restarts at any time, often enough that the ring of the log goes round: the newest entries are
-/// there, in order, and memories keep their contents.
+/// Restarts at any time, often enough that the ring of the log wraps. The newest entries are
+/// present, in order, and memories keep their contents.
 TEST(restarts)
 {
     bench b;
@@ -210,8 +210,8 @@ TEST(ram_of_a_held_cpu)
     assert_int_equal(b.command(MW_FRAME_SELFTEST, 2).status, MW_STATUS_OK);
 }
 
-/// Held at any time, whatever the CPU is at: its RAM is as a start of the CPU leaves it, and
-/// it goes on from there.
+/// The CPU is held in any state. Meanwhile its RAM keeps what the host writes. After release the
+/// firmware starts and answers.
 TEST(held_at_any_time)
 {
     bench b;
@@ -237,8 +237,8 @@ TEST(held_at_any_time)
     assert_int_equal(b.command(MW_FRAME_INFO).status, MW_STATUS_OK);
 }
 
-/// What the host writes to the RAM of a CPU that is held reaches no register: the CPU stays held,
-/// and the fabric is not reset.
+/// Writes of the host to the RAM of a held CPU reach no register. The CPU stays held, and the
+/// fabric is not reset.
 TEST(words_of_the_ram_are_no_registers)
 {
     bench b;

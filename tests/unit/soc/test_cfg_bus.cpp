@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cfg_bus between two masters and two slaves, all at random: each access reaches the slave of its
-// address once, with all of its bits, and its answer the master that waits for it. The masters
-// alternate.
+// cfg_bus between two masters and two slaves with random delays. Each access reaches the slave of
+// its address once, with all of its bits. Its answer reaches the master that waits for it. The
+// masters alternate.
 #include "Vcfg_bus.h"
 #include "bench/dut.h"
 

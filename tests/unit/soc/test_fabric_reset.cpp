@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabric_reset against its description, cycle by cycle: who asks and when, what keeps it waiting,
-// how long the reset lasts, and that no request is lost.
+// fabric_reset against its description, cycle by cycle: requests of both sources at any time, the
+// wait for the ports, and the length of the reset. No request is lost.
 #include "Vfabric_reset.h"
 #include "bench/dut.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The firmware as a server: every command through the mailbox, refusals, the self-test, the
-// console, and host and CPU at one bus.
+// The firmware as a server: every command through the mailbox, refusals, the self-test, and the
+// console. Host and CPU also use one bus at the same time.
 
 #include "firmware_bench.h"
 
@@ -56,8 +56,8 @@ TEST(refused)
     assert_int_equal(b.command(MW_FRAME_INFO).status, MW_STATUS_OK);
 }
 
-/// RESET by the host waits while the firmware says so, up to a start of the CPU; every reset is
-/// counted, and empties the queue of layers.
+/// RESET by the host waits while the firmware holds it, at most until the CPU restarts. Every reset
+/// counts, and empties the queue of layers.
 TEST(hold)
 {
     bench b;
@@ -203,9 +203,9 @@ TEST(selftest_fails)
     assert_int_equal(log.back().code, MW_LOG_SELFTEST);
 }
 
-/// Accesses to a GPU whose port is enabled again, and whose node is reset for that: each is
-/// answered, what is lost is reported, and the other GPU knows nothing of it. Then the same while
-/// the CPU is at that memory: the firmware goes on, and its log has it.
+/// Accesses to a GPU whose port is enabled again, which resets its node. Each is answered, a lost
+/// one is reported, and the other GPU is not affected. Then the same while the CPU accesses that
+/// memory: the firmware continues, and its log has an entry.
 TEST(flush)
 {
     bench b;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// stream_mux between two users and three nodes that take accesses at random, answer late, and
-// are reset at any time: every access is answered, in order and to whom it belongs, with what the
-// memory holds; what a reset took is reported, and nothing else is.
+// stream_mux between two users and three nodes. The nodes accept accesses at random, answer late,
+// and are reset at any time. Every access is answered in order, to its user, with the contents of
+// memory. An access that a reset loses is reported, and no other is.
 #include "Vstream_mux.h"
 #include "bench/dut.h"
 
