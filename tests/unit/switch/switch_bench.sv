@@ -58,7 +58,7 @@ module switch_bench #(
     logic [10:0]                 latency;
     bundle_pkg::switch_ctl_t     settings, ctl;
 
-    // Settings come from registers, as in the device, but for what says what is read.
+    // Settings come from registers, like in the device, except those that select what is read.
     always_ff @(posedge clk_i) begin
         epoch    <= epoch_i;
         latency  <= latency_i;

@@ -11,7 +11,7 @@ struct hub_rows : hub_ports {
     using hub_ports::hub_ports;
 
     // ---- rows that the switch opens ----
-    // The tables' words of as many tokens as layers have from now on
+    // Sweeps the tables for the number of tokens that layers have from now on.
     void sweep()
     {
         rules.token_shift = token_shift = PARAM_TokensLog2 - (percent(30) ? 1 : 0);
@@ -29,8 +29,8 @@ struct hub_rows : hub_ports {
         }
         assert_false(dut.sweep_busy_o);
     }
-    // Begins a layer, in another epoch. The table's words are random, or of four layers ago,
-    // unless they are swept, and beyond the tokens that layers have.
+    // Begins a layer, in another epoch. The table's words are random, or from four layers ago,
+    // unless they are swept. Words beyond the layers' tokens are not swept.
     void layer(bool on, unsigned bytes_of_row = 0, bool of_tiles = false)
     {
         const unsigned epoch = rules.by_switch ? (rules.epoch + 1) % 4 : rules.epoch;
@@ -65,7 +65,7 @@ struct hub_rows : hub_ports {
         }
         return reductions[it->second];
     }
-    // A packet that makes an entry was accepted. What comes of it, by the rules of
+    // A packet that makes an entry was accepted. Returns its result by the rules of
     // report_scoreboard.
     unsigned enter(unsigned src, const verdict &v)
     {
@@ -105,7 +105,7 @@ struct hub_rows : hub_ports {
         before.swap(results[src]);
         a.packets.assign(before.begin(), before.end());
     }
-    // With tile reductions every row is expected, from all that its home may reach, if any.
+    // With tile reductions every row is expected, from all GPUs that its home may reach, if any.
     void expect_tile(asked &a)
     {
         if (a.entry)
@@ -161,7 +161,7 @@ struct hub_rows : hub_ports {
         p.h.target0 = static_cast<uint32_t>(upper >> 48);
         return p;
     }
-    // What a port has to report goes in packets of one to three lanes.
+    // Reports of a port go in packets of one to three lanes.
     void report_some(unsigned p)
     {
         auto &list = to_report[p];
@@ -180,7 +180,7 @@ struct hub_rows : hub_ports {
         }
         send(p, ready(p, lanes));
     }
-    // A copy of a row's last packet came whole: the experts there will finish.
+    // A copy of a row's last packet arrived complete: the experts there will finish.
     void row_came(unsigned p, const mw_header &h)
     {
         const uint64_t token = h.addr >> rules.row_shift;
@@ -211,7 +211,7 @@ struct hub_rows : hub_ports {
                 fail_msg("port %u has a GRANT of row %u of %u: entry %u, %u of %u reports", p,
                          index, home, a.entry, a.on_wire, a.reports);
             assert_false(a.notified >> p & 1);
-            // what was on its way may still come
+            // packets on their way may still arrive
             assert_true(!fell[p] || now <= down_at[p] + latency + 64);
             a.notified |= 1u << p;
             granted[p][home].push_back(it->second);
@@ -247,7 +247,7 @@ struct hub_rows : hub_ports {
         return std::any_of(a.members.begin(), a.members.end(),
                            [&](const auto &m) { return fell[m.first]; });
     }
-    // A result that came is poisoned if it must be, or if a member was down.
+    // A result must be poisoned if a term was bad, and may be if a member was down.
     void check_result(const bytes &got, bool err, const result_expected &r, bool member_down)
     {
         const mw_header h = tb::header_of(got);
@@ -260,7 +260,7 @@ struct hub_rows : hub_ports {
         if (!poisoned)
             assert_memory_equal(&got[MW_HEADER_BYTES], r.payload.data(), r.payload.size());
     }
-    // Results that came, against the rows that GRANTs have named.
+    // Compares results with the rows that GRANTs have opened.
     void see_results(unsigned p)
     {
         if (fell[p])
@@ -277,7 +277,7 @@ struct hub_rows : hub_ports {
             }
         }
     }
-    // Everything that could be opened was, and in one order; nothing is left over.
+    // Checks that every row that could be opened was, in one order, and that nothing is left.
     void check_rows()
     {
         for (const asked &a : reductions) {
@@ -310,15 +310,15 @@ struct hub_rows : hub_ports {
     // ---- sending ----
     enum fault { WHOLE, LINK_ERROR, SHORT_BY_ONE, LONG_BY_ONE };
 
-    // Queues p at src and notes what must come of it. Returns the code with which the
-    // switch rejects it.
+    // Queues p at src and notes its required result. Returns the code with which the switch rejects
+    // it.
     unsigned send(unsigned src, packet p, fault how = WHOLE, int link_cls = -1)
     {
         const unsigned cls = link_cls < 0 ? p.h.cls : static_cast<unsigned>(link_cls);
         if (cls == MW_CLS_REQ)
             p.h.addr = next_id++;
         if (how == SHORT_BY_ONE && tb::encode(p, f).flits() == 1)
-            return ~0u; // nothing would be left of it
+            return ~0u; // no flit would be left
         p.err = how == LINK_ERROR;
         p.cut = how == SHORT_BY_ONE ? -1 : how == LONG_BY_ONE;
         const tb::wire w = tb::encode(p, f);
@@ -354,8 +354,8 @@ struct hub_rows : hub_ports {
             results[src][rows].number = number;
         return v.accepted ? static_cast<unsigned>(MW_HWERR_NONE) : v.code;
     }
-    // Sends the first `flits` flits of p, is silent for `gap` cycles, and sends the rest.
-    // The switch ends it in the gap, as if the next flit were the last, and bad.
+    // Sends the first `flits` flits of p, then nothing for `gap` cycles, then the rest. The switch
+    // ends it in the gap, as if the next flit were the last, and bad.
     void send_with_gap(unsigned src, packet p, unsigned flits, uint64_t gap)
     {
         const unsigned cls = p.h.cls;

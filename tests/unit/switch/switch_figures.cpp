@@ -61,7 +61,8 @@ TEST(partials_fill_the_uplink)
     unsigned n = b->n, rows = 60;
     if (b->part_pkts < 4 || b->open_rows < 8 || b->rx_result < 4)
         SKIP("a round trip of credits takes longer than a packet");
-    // every port asks its neighbour: each uplink has one partial per result on each downlink
+    // every port requests from its neighbour: each uplink has one partial per result on each
+    // downlink
     for (unsigned i = 0; i < rows; i++)
         for (unsigned s = 0; s < n; s++)
             request(*b, s, 1024, {expert(*b, (s + 1) % n, 0)});
@@ -83,8 +84,8 @@ TEST(join_takes_one_flit_per_cycle)
     for (unsigned i = 0; i < rows; i++)
         request(*b, 0, 1024, t);
     b->finish();
-    // packets of all members, read one after the other without a gap, or of a cycle where each
-    // takes turns with the output
+    // Packets of all members, read one after another without a gap. If they take turns with the
+    // output, each packet takes a cycle more.
     unsigned flits = rows * 8 * static_cast<unsigned>(t.size()) * (128 / b->f + b->part_shared_ram);
     assert_in_range(b->ports[0].last_rx - b->ports[0].first_rx, 0, flits + flits / 50);
 }
@@ -136,7 +137,7 @@ TEST(counts_waiting_copies)
 {
     auto b = bench();
     unsigned n = b->n;
-    // alone on its way a copy waits for nothing
+    // a copy that is alone waits for nothing
     b->send(0, b->store(MW_OP_ST, 0, 1, 128));
     b->finish();
     assert_int_equal(b->counter(1, 11), 0);
@@ -155,8 +156,7 @@ TEST(counts_waiting_copies)
     b->finish();
     if (n < 3 || b->rx_store < 2)
         return; // the rest takes two senders
-    // two copies at once: none starts between the first one's start and the reading
-    // of its last flit
+    // two copies at once: the second starts when the last flit of the first one has been read
     b->go();
     b->send(0, b->store(MW_OP_ST, 0, 1, 128));
     b->send(2, b->store(MW_OP_ST, 2, 1, 128));
@@ -165,7 +165,8 @@ TEST(counts_waiting_copies)
     assert_int_equal(b->counter(1, 12), 0);
 }
 
-// A downlink rests behind each packet as long as its flits ask for, and not a cycle longer.
+// A downlink is idle after each packet for the cycles that its flits require, and not a cycle
+// longer.
 TEST(slower_downlinks_are_full)
 {
     auto b = bench();
@@ -199,7 +200,7 @@ TEST(throttle_delays_packets)
             b->send(0, b->store(MW_OP_ST, 0, 1, 128));
         b->finish();
         uint64_t extra = b->ports[1].last_rx - b->ports[1].first_rx + 1 - count * full_packet(*b);
-        // a start is put off by t / (256 - t) cycles on average
+        // a start is delayed by t / (256 - t) cycles on average
         double mean = static_cast<double>(t) / (256 - t);
         assert_in_range(extra, static_cast<unsigned>(count * mean * 0.4),
                         static_cast<unsigned>(count * mean * 2.0));

@@ -25,7 +25,7 @@ struct load {
     hubs &b;
     unsigned bad;
     bool red = false;   // requests, too: every second row has `bad` as a member
-    bool spare = false; // nothing for `bad`, where there are others
+    bool spare = false; // nothing for `bad` if there are others
 
     load(hubs &hub, unsigned bad_port) : b(hub), bad(bad_port) {}
 
@@ -70,7 +70,7 @@ struct load {
                 sum += b.ports[s].up_flits[c];
         return sum;
     }
-    // Flits that the ports that behave send in so many cycles.
+    // Flits that the well-behaved ports send in this number of cycles.
     uint64_t rate(unsigned cycles)
     {
         uint64_t before = sent();
@@ -100,7 +100,7 @@ static void only_this_port_is_down(const hubs &b, unsigned bad)
     assert_int_equal(b.dut.down_o, 1u << bad);
 }
 
-// hubs::counter() holds the wires still.
+// hubs::counter() stops the wires.
 static uint32_t counter_beside_traffic(hubs &b, unsigned p, unsigned i)
 {
     b.dut.ctl_cnt_port_i = static_cast<uint8_t>(p);
@@ -109,7 +109,7 @@ static uint32_t counter_beside_traffic(hubs &b, unsigned p, unsigned i)
     return b.dut.cnt_data_o;
 }
 
-// Rates of random traffic over RATE_CYCLES differ by a hundredth or two.
+// Rates of random traffic over RATE_CYCLES differ by one or two percent.
 static constexpr unsigned RATE_CYCLES = 12000;
 
 static void as_fast_as(uint64_t before, uint64_t now)
@@ -119,7 +119,7 @@ static void as_fast_as(uint64_t before, uint64_t now)
                  static_cast<unsigned long long>(now));
 }
 
-// Everything works again, with the port that misbehaved.
+// Everything works again, including the port that misbehaved.
 static void works_again(hubs &b, load &l)
 {
     unsigned bad = l.bad;
@@ -143,11 +143,12 @@ static void works_again(hubs &b, load &l)
     b.cycles(200);
     b.finish();
     assert_int_equal(b.dut.down_o, 0);
-    // rows from before it was up may be poisoned, and there are at most these
+    // rows from before it was up may be poisoned, at most these
     assert_in_range(b.stood_in - stood_in, 0, b.n * (b.open_rows + 4) * 3);
 }
 
-// Takes nothing of one class: down in the class's time, and the others have their throughput back.
+// Takes nothing of one class. It is down within the time of the class, and the others have their
+// throughput again.
 static void takes_nothing(unsigned cls, unsigned least, unsigned most)
 {
     auto b = guarded();
@@ -178,7 +179,7 @@ static void takes_nothing(unsigned cls, unsigned least, unsigned most)
     only_this_port_is_down(*b, bad);
     assert_in_range(took, least * PERIOD, most * PERIOD + 3000); // the credits are used up first
     assert_int_equal(b->notified[bad][MW_HWERR_SINK], 1);
-    l.run(4000); // what waited for it is discarded, its last rows' results too
+    l.run(4000); // what waited for it is discarded, also its last rows' results
     uint64_t after = l.rate(RATE_CYCLES);
     as_fast_as(before, after);
     only_this_port_is_down(*b, bad);
@@ -202,7 +203,7 @@ TEST(sink_of_results_stops)
     takes_nothing(MW_CLS_PART, 8, 12);
 }
 
-// Answers no request: the others' rows are complete, poisoned where it is a member.
+// Answers no request. The others' rows are complete, and poisoned where it is a member.
 TEST(answers_no_request)
 {
     auto b = guarded();
@@ -260,7 +261,7 @@ TEST(pauses_inside_a_packet)
     b->check_counters();
 }
 
-// A partial sum with a gap poisons its result; the one behind it is right.
+// A partial sum with a gap poisons its result. The next one is right.
 TEST(pauses_inside_a_partial)
 {
     auto b = guarded();
@@ -329,8 +330,8 @@ TEST(never_ends_a_packet)
     }
 }
 
-// Packets that are wrong, one behind the other, cost nobody else a cycle and no time limit.
-// (The ERROR packets go down to the port alone.)
+// Consecutive invalid packets cost the other ports no cycle, and exceed no time limit. (The ERROR
+// packets go only to the port itself.)
 TEST(sends_what_is_wrong)
 {
     auto b = guarded();
@@ -368,7 +369,7 @@ TEST(sends_what_is_wrong)
             p.set_targets({e, expert(*b, to, 1), e});
             break;
         case 4:
-            p.payload.resize(b->f * 3); // shorter than it says
+            p.payload.resize(b->f * 3); // shorter than its header states
             break;
         default:
             p.set_targets({e, expert(*b, (bad + 2) % n, 0)});
@@ -393,15 +394,14 @@ TEST(sends_what_is_wrong)
     b->check_counters();
 }
 
-// Slow is not silent: nobody who takes something within the time is marked down, and without
-// a limit nobody is.
+// A slow port that takes something within the time is not marked down. Without a limit no port is.
 TEST(slow_ports_stay_up)
 {
     for (unsigned k = 0; k < 2; k++) {
         auto b = guarded(k ? 1 : 20);
         load l(*b, b->n); // nobody
         l.red = true;
-        b->credit_delay = PERIOD; // a credit is back within 2 periods, links included
+        b->credit_delay = PERIOD; // a credit returns within 2 periods, links included
         b->serve_percent = 3;
         if (k) {
             b->dut.ctl_limit_i = 0;

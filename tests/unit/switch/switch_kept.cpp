@@ -8,7 +8,7 @@
 #include "switch_load_bench.h"
 
 namespace {
-/// Loads of single rows of one home, whose answers stay.
+/// Loads of single rows of one home, whose answers are kept.
 struct kept_loads : loads {
     static constexpr unsigned HOME = 0;
     const unsigned places =
@@ -29,7 +29,7 @@ struct kept_loads : loads {
             b->cycle(), serve_fetches(HOME);
         assert_int_equal(gpus[reader].open, 0);
     }
-    /// FETCHs of a load.
+    /// Number of FETCHs of a load.
     unsigned load(unsigned reader, unsigned row)
     {
         const unsigned before = gpus[HOME].fetched;
@@ -42,8 +42,7 @@ struct kept_loads : loads {
 };
 } // namespace
 
-// A row that stays: later loads get it without a fetch. Rows that were used least recently make
-// room.
+// Later loads get a kept row without a FETCH. The least recently used rows make room.
 TEST(late_loads_get_kept_rows)
 {
     kept_loads l;
@@ -62,7 +61,7 @@ TEST(late_loads_get_kept_rows)
     }
 }
 
-// Rows of one layer are not given to loads of the next one, whose rows have the same numbers.
+// Rows of one layer are not returned to loads of the next one, whose rows have the same numbers.
 TEST(kept_rows_end_with_their_layer)
 {
     kept_loads l;
@@ -79,8 +78,8 @@ TEST(kept_rows_end_with_their_layer)
     }
 }
 
-// A row of which a packet comes poisoned, or is cut, is not kept. The load that waits for its end
-// gets it with the mark of poison, once.
+// A row with a poisoned or truncated packet is not kept. The load that waits for its end gets it
+// with the mark of poison, once.
 TEST(spoilt_rows_are_not_kept)
 {
     kept_loads l;
@@ -122,14 +121,14 @@ TEST(spoilt_rows_are_not_kept)
         assert_int_equal(l.at(3, 0).spoilt, 0);
         assert_int_equal(l.load(4, 0), 0); // this one is
         assert_int_equal(l.at(4, 0).spoilt, 0);
-        for (unsigned row = 1; row < l.places; row++) // one in the place of the spoilt row
+        for (unsigned row = 1; row < l.places; row++) // one in the place of the bad row
             assert_int_equal(l.load(1, row), 1);
         b.finish();
         assert_int_equal(l.evicted(), 0);
     }
 }
 
-// A home that goes down and comes back while its rows are sent to others: they come whole.
+// A home goes down and comes back while its rows are sent to others. They arrive complete.
 TEST(kept_rows_of_a_home_that_goes_down)
 {
     kept_loads l;

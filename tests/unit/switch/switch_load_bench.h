@@ -17,7 +17,7 @@ struct loads {
     unsigned first = 0, rows = 0, tile = 4, entries = PARAM_MergeEntries, merged = 100;
     unsigned parts = 0; // log2 of those of a row
     bool sync = true, keep = false;
-    unsigned serve = 100; // percent of the cycles in which a home could queue a packet and does
+    unsigned serve = 100; // percent of the cycles in which a home queues a packet if it can
 
     struct wanted { // a row or part, at its reader
         bool open = false, done = false;
@@ -36,7 +36,7 @@ struct loads {
     };
     std::vector<gpu> gpus = std::vector<gpu>(n);
     bool silent = false;
-    bool spoils = false; // answers may be poisoned or cut
+    bool spoils = false; // answers may be poisoned or truncated
 
     loads()
     {
@@ -147,7 +147,7 @@ struct loads {
         }
         return true;
     }
-    // Lanes of tiles alone.
+    // Checks that all lanes are of tiles.
     bool granted(unsigned p, const mw_header &h)
     {
         for (const auto &[home, index] : lanes_of(h)) {
@@ -273,7 +273,7 @@ struct loads {
         b->check_counters();
     }
 
-    // What port src is reported for a packet.
+    // The error that port src gets for a packet.
     void wrong(unsigned code, unsigned src, const packet &p)
     {
         const std::vector<unsigned> before = b->reports;

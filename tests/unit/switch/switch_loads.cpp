@@ -24,8 +24,8 @@ TEST(loads_are_answered)
     }
 }
 
-// Each part of a row has a load, a fetch and an answer of its own. Numbers of parts before the
-// first row, or behind the last, are those of no row.
+// Each part of a row has its own load, FETCH and answer. Numbers of parts before the first row, or
+// after the last, are of no row.
 TEST(parts_of_rows_are_loaded)
 {
     loads l;
@@ -94,7 +94,7 @@ TEST(loads_that_are_wrong)
     p.h.len = 1;
     l.wrong(MW_HWERR_LENGTH, q, p);
 
-    // the same row twice while it waits; then the window
+    // the same row twice while the first load waits, and then the window
     l.silent = true;
     is(MW_HWERR_NONE, {{home, i}});
     is(MW_HWERR_COUNT, {{home, i}});
@@ -108,7 +108,7 @@ TEST(loads_that_are_wrong)
     l.gpus[q].open = open;
     assert_int_equal(l.gpus[home].fetches.size(), WINDOW);
 
-    // answers that nobody waits for
+    // answers for which no load waits
     loads::fetch f = l.gpus[home].fetches.front();
     auto bad = [&](unsigned code, loads::fetch g, unsigned len) {
         l.wrong(code, home, l.answer(home, g, len));
@@ -150,7 +150,7 @@ TEST(loads_of_a_partition)
         b.set_partition(p, others);
     l.layer(64);
     l.wrong(MW_HWERR_PARTITION, 1, l.ld(1, {{last, l.first}}));
-    // the home alone excludes the reader
+    // only the home excludes the reader
     l.wrong(MW_HWERR_PARTITION, last, l.ld(last, {{0, l.first}}));
     assert_int_equal(l.gpus[0].fetches.size(), 0);
     l.wrong(MW_HWERR_NONE, 1, l.ld(1, {{0, l.first}}));

@@ -30,7 +30,8 @@ struct hubs : hub_wires {
         return true;
     }
 
-    // Runs until nothing is left, then checks that everything came and every credit is back.
+    // Runs until nothing is left. Then checks that everything arrived and every credit has
+    // returned.
     void finish(uint64_t limit = 200000)
     {
         uint64_t end = now + limit;
@@ -107,7 +108,7 @@ struct hubs : hub_wires {
         }
     }
     // ---- monitors ----
-    uint64_t monitored_at = 0; // cycle in which the time series began
+    uint64_t monitored_at = 0; // first cycle of the time series
 
     void monitor(unsigned classes, unsigned interval)
     {
@@ -127,7 +128,7 @@ struct hubs : hub_wires {
         dut.ctl_mon_read_i = 0;
         return dut.mon_data_o;
     }
-    // Every bin and every sample kept, of a run without ports that went down.
+    // Every bin and every stored sample of a run in which no port went down.
     void check_monitors()
     {
         uint64_t cycles = now - monitored_at, interval = dut.ctl_mon_interval_i;
@@ -194,7 +195,7 @@ struct hubs : hub_wires {
     }
 };
 
-/// A switch of which each port has as many experts as others, and the groups of usual_tables.
+/// A switch whose ports have equal numbers of experts, and the groups of usual_tables.
 inline std::unique_ptr<hubs> bench(unsigned latency = 1)
 {
     auto b = std::make_unique<hubs>(latency);

@@ -31,13 +31,13 @@ struct outgoing {
     unsigned cls;
     unsigned stop = 0;                // flits after which the sender pauses, 0: it does not
     uint64_t gap = 0;                 // for how many cycles
-    std::vector<size_t> reports = {}; // of a READY: what its lanes count for
+    std::vector<size_t> reports = {}; // of a READY: the rows of its lanes
 };
 
 struct expected {
     tb::wire wire;
     uint64_t when = 0; // it was queued
-    size_t number = 0; // among the packets of its source and class
+    size_t number = 0; // index in its source and class
 };
 
 struct result_expected {
@@ -56,17 +56,17 @@ struct row {
     unsigned sent; // packets of it that this member has queued
 };
 
-// What is said of a token in a layer in which the switch opens reductions, and the
-// row that it becomes.
+// State of a token in a layer in which the switch opens reductions, and the row that it becomes.
 struct asked {
     unsigned home = 0, index = 0;
     uint64_t id = 0;
-    // what the switch's table must have: own report came first; the row is wanted; reports to come
+    // required state of the switch's table: own report came first, the row has an entry, missing
+    // reports
     bool early = false, entry = false, own = false;
     unsigned left = 0;
-    uint32_t reported = 0;                     // with tile reductions: members that have
+    uint32_t reported = 0;                     // with tile reductions: members that have reported
     std::map<unsigned, unsigned> members = {}; // with an entry: experts there
-    unsigned reports = 0, on_wire = 0;         // needed, and those that have been sent whole
+    unsigned reports = 0, on_wire = 0;         // required, and completely sent
     uint32_t notified = 0, answered = 0; // ports that have its GRANT; members that have answered
     std::vector<result_expected> packets = {};
 };
@@ -79,15 +79,15 @@ struct hub_ports : tb::model<Vswitch_bench> {
     bool part_shared_ram;
     unsigned latency;
 
-    // how the hubs behave, in percent or cycles
-    unsigned start_percent = 100; // a sender that could start a packet does so
-    unsigned credit_delay = 0;    // a credit is given back after 0 .. this many cycles
+    // behaviour of the hubs, in percent or cycles
+    unsigned start_percent = 100; // a sender that can start a packet does so
+    unsigned credit_delay = 0;    // a credit returns after 0 .. this many cycles
     unsigned spare_store = 0;     // store credits that a sender leaves unused
-    unsigned serve_percent = 100; // a member that could queue a partial does so
+    unsigned serve_percent = 100; // a member that can queue a partial does so
     unsigned poison_percent = 0;  // partials with the poison bit
     unsigned spoil_percent = 0;   // partials with a link error or a wrong length
-    std::vector<bool> sink;       // ports that give no credit back while false
-    std::vector<unsigned> refuse; // classes (a mask) of which a port gives no credit back
+    std::vector<bool> sink;       // ports that return no credit while false
+    std::vector<unsigned> refuse; // classes (a mask) of which a port returns no credit
     std::vector<bool> mute;       // members that answer no request
     std::vector<bool>
         faulty; // ports that may break rules: what they are reported is counted in reported
@@ -95,7 +95,7 @@ struct hub_ports : tb::model<Vswitch_bench> {
 
     // ports that are down
     std::vector<bool> down;
-    std::vector<uint64_t> down_at, up_at; // cycle in which that changed last, 0: never
+    std::vector<uint64_t> down_at, up_at; // cycle of the last change, 0: none
     unsigned stood_in = 0;                // results poisoned because a member was down
     unsigned lost = 0;                    // packets not delivered because a port was down
     std::vector<std::vector<unsigned>>
@@ -117,20 +117,20 @@ struct hub_ports : tb::model<Vswitch_bench> {
         bytes rx;
         unsigned rx_cls = 0;
         bool receiving = false, rx_err = false;
-        unsigned held[4] = {0, 0, 0, 0};           // packets received and credits not given back
+        unsigned held[4] = {0, 0, 0, 0};           // packets whose credits have not returned
         std::multimap<uint64_t, unsigned> returns; // time -> class
         std::vector<std::deque<row>> serve;        // by requester
         uint64_t first_rx = 0, last_rx = 0, rx_flits = 0, rx_packets = 0, drops = 0;
         uint64_t up_flits[4] = {0, 0, 0, 0}, dn_flits[4] = {0, 0, 0, 0}, up_bytes = 0, dn_bytes = 0,
                  rejected = 0;
         unsigned errors_back = 0;
-        // what a monitor must show
+        // required values of a monitor
         size_t queued[4] = {0, 0, 0, 0};           // packets, by class
         std::vector<uint64_t> began[4];            // cycle of the first flit of each
         uint64_t rx_began = 0;                     // of the packet being received
-        std::vector<uint64_t> up_at, dn_at;        // cycles in which a flit went up, came down
-        std::map<unsigned, uint64_t> latencies[4]; // of what came, by class: bin, packets
-        std::vector<std::vector<uint8_t>> log;     // classes of received packets, when wanted
+        std::vector<uint64_t> up_at, dn_at;        // cycles in which a flit was sent, received
+        std::map<unsigned, uint64_t> latencies[4]; // of received packets, by class: bin, packets
+        std::vector<std::vector<uint8_t>> log;     // classes of received packets, if enabled
     };
     std::vector<port> ports;
     std::vector<std::vector<std::array<std::deque<expected>, 3>>> expect; // [dst][src][class]
@@ -140,13 +140,13 @@ struct hub_ports : tb::model<Vswitch_bench> {
     std::vector<std::vector<std::pair<uint64_t, unsigned>>> reported;     // [src]: when, code
     uint64_t next_id = 1;
     std::function<void(unsigned, const mw_header &)> on_packet;
-    // packets that another model expects and judges: of loads
+    // packets of loads, which another model checks
     std::function<bool(unsigned, const mw_header &, bool)> takes;
 
     // ---- rows that the switch opens ----
     unsigned row_bytes = 0, token_shift = 0;
-    bool auto_report = true;       // members and home report by themselves what they have
-    unsigned report_delay = 20;    // within so many cycles
+    bool auto_report = true;       // members and home send their reports automatically
+    unsigned report_delay = 20;    // within this number of cycles
     unsigned forget_percent = 0;   // reports that never come
     std::vector<asked> reductions; // of this layer
     std::map<std::pair<unsigned, unsigned>, size_t> reduction_of; // by home and index
@@ -254,8 +254,8 @@ struct hub_ports : tb::model<Vswitch_bench> {
         rules.partition[p] = mask;
         dut.partition_i[p] = mask;
     }
-    // Experts dealt to the ports in turn, and groups 0: everyone, 1: even ports, 2:
-    // the last two ports.
+    // Assigns experts to the ports in turn, and sets groups. 0: all, 1: even ports, 2: the last two
+    // ports.
     void usual_tables()
     {
         for (unsigned e = 0; e < max_experts; e++)
@@ -311,8 +311,8 @@ struct hub_ports : tb::model<Vswitch_bench> {
     }
 
     // ---- reductions ----
-    // What a partial holds is a function of {member, requester, row, packet}, so
-    // both sides know it.
+    // The contents of a partial are a function of {member, requester, row, packet}, so both sides
+    // can compute them.
     std::mt19937_64 dice(unsigned member, unsigned requester, uint64_t id, unsigned pkt,
                          unsigned what)
     {
@@ -423,7 +423,7 @@ struct hub_ports : tb::model<Vswitch_bench> {
 
     static constexpr uint64_t NEVER = UINT64_MAX;
 
-    // Software's two commands.
+    // The two commands of software.
     void enable(unsigned p)
     {
         dut.enable_i = 1u << p;

@@ -94,7 +94,7 @@ TEST(blocked_output_stops_no_other)
     b->finish();
 }
 
-// Output 1 takes nothing more: the next store to it waits.
+// Output 1 takes no more packets: the next store to it waits.
 static void block_output_1(hubs &b)
 {
     b.sink[1] = false;

@@ -111,7 +111,7 @@ static void random_run(unsigned latency, unsigned packets, const mix &m,
 {
     auto b = bench(latency);
     unsigned n = b->n;
-    // limits above what there is limit nothing
+    // limits above the real values limit nothing
     b->dut.ctl_store_credits_i =
         static_cast<uint8_t>(b->rng.pick({0u, b->rx_store, 128 + b->below(128)}));
     b->dut.ctl_part_credits_i =

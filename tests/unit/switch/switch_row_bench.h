@@ -8,7 +8,7 @@
 
 constexpr unsigned TOKENS = 1u << PARAM_TokensLog2;
 
-/// A switch in such a layer.
+/// A switch in a layer in which it opens reductions.
 inline std::unique_ptr<hubs> asking(unsigned row_bytes, bool tiles = false, unsigned latency = 1)
 {
     auto b = bench(latency);
@@ -31,7 +31,7 @@ inline packet gate(hubs &b, unsigned home, unsigned index, bool own, unsigned re
     p.h.own = own;
     return p;
 }
-// As many experts of each port as it is named times, or as it has.
+// Experts of these ports, as many of each as it occurs in the list, or as it has.
 inline std::vector<uint16_t> targets_on(hubs &b, const std::vector<unsigned> &ports)
 {
     std::vector<uint16_t> t;
@@ -54,7 +54,7 @@ inline void open_row(hubs &b, unsigned home, unsigned index, const std::vector<u
     p.set_targets(targets_on(b, ports));
     assert_int_equal(b.send(home, p), MW_HWERR_NONE);
 }
-// A row as a hub sends it.
+// The packets of a row, as a hub sends them.
 inline void whole_row(hubs &b, unsigned home, unsigned index, const std::vector<unsigned> &ports,
                       bool own)
 {
@@ -72,7 +72,7 @@ inline void says(hubs &b, unsigned src, std::vector<std::pair<unsigned, unsigned
     b.send(src, b.ready(src, lanes));
 }
 
-// What else goes on in such a layer.
+// Other traffic in such a layer.
 inline void other(hubs &b, unsigned s)
 {
     const unsigned d = (s + 1 + b.below(b.n - 1)) % b.n;
@@ -89,7 +89,7 @@ inline void other(hubs &b, unsigned s)
     assert_int_equal(b.send(s, p), MW_HWERR_NONE);
 }
 
-// Members of a row at random: up to 16 targets on some ports.
+// Random members of a row: up to 16 targets on some ports.
 inline std::vector<unsigned> some_ports(hubs &b, unsigned home)
 {
     std::vector<unsigned> list;
@@ -99,13 +99,13 @@ inline std::vector<unsigned> some_ports(hubs &b, unsigned home)
     return list;
 }
 
-/// Errors by name in a layer of the switch's reductions.
+/// Errors by name in a layer in which the switch opens reductions.
 struct named_errors {
     std::unique_ptr<hubs> b;
     const unsigned n = b->n, home = 0, q = 1, last = b->n - 1;
 
     explicit named_errors(std::unique_ptr<hubs> its) : b(std::move(its)) { b->auto_report = false; }
-    // what port src is reported for what `act` sends, and nobody else anything
+    // port src gets this error for what `act` sends, and no other port gets one
     void notified(unsigned code, unsigned src, const std::function<void()> &act)
     {
         const std::vector<unsigned> before = b->reports;

@@ -104,7 +104,7 @@ TEST(ready_of_what_is_not_wanted)
 {
     errors_of e;
     hubs &b = *e.b;
-    e.lane(MW_HWERR_COUNT, e.q, e.home, 5); // nobody wants it
+    e.lane(MW_HWERR_COUNT, e.q, e.home, 5); // no entry
     e.row(5, true);
     if (e.n > 2) {
         e.notified(MW_HWERR_NONE, e.home, [&] { whole_row(b, e.home, 6, {e.q}, false); });
@@ -119,7 +119,7 @@ TEST(ready_of_what_is_not_wanted)
     assert_true(b.about(e.home, 5).notified != 0);
     e.lane(MW_HWERR_COUNT, e.q, e.home, 5); // one too many
     e.lane(MW_HWERR_COUNT, e.home, e.home, 5);
-    // members cannot use up what the home has to say
+    // reports of members do not replace the home's own report
     e.row(7, true);
     e.lane(MW_HWERR_NONE, e.q, e.home, 7);
     e.lane(MW_HWERR_NONE, e.last, e.home, 7);
@@ -140,7 +140,7 @@ TEST(ready_of_what_is_not_wanted)
     e.lane(MW_HWERR_NONE, e.q, e.home, 9);
     e.lane(MW_HWERR_NONE, e.last, e.home, 9);
     assert_true(b.about(e.home, 9).notified != 0);
-    // of one packet the lanes that are right count
+    // the valid lanes of a packet count
     e.row(10, false);
     e.notified(MW_HWERR_COUNT, e.q, [&] { says(b, e.q, {{e.home, 10}, {e.home, 11}}); });
     e.lane(MW_HWERR_NONE, e.last, e.home, 10);
@@ -151,14 +151,14 @@ TEST(entries_that_are_wrong)
 {
     errors_of e;
     hubs &b = *e.b;
-    // of another GPU's token, and of one that is none
+    // of another GPU's token, and of one that does not exist
     packet p = gate_to(b, e.q, 2, {e.q});
     e.notified(MW_HWERR_BOUNDS, e.home, [&] { b.send(e.home, p); });
     p = gate_to(b, e.home, 2, {e.q});
     p.h.addr |= UINT64_C(1) << 47;
     e.notified(MW_HWERR_BOUNDS, e.home, [&] { b.send(e.home, p); });
     e.lane(MW_HWERR_COUNT, e.q, e.home, 2);
-    // twice: before and behind its opening
+    // twice: before and after its opening
     e.row(4, false);
     for (unsigned k = 0; k < 2; k++) {
         e.notified(MW_HWERR_COUNT, e.home, [&] { whole_row(b, e.home, 4, {e.q}, true); });
@@ -228,12 +228,12 @@ TEST(requests_with_switch_reductions)
                        [&] { assert_int_equal(b.send(e.home, p), MW_HWERR_WINDOW); });
         }
     }
-    e.row(1, false); // and rows of the switch go on
+    e.row(1, false); // and rows of the switch continue
     e.lane(MW_HWERR_NONE, e.q, e.home, 1);
     e.lane(MW_HWERR_NONE, e.last, e.home, 1);
 }
 
-// In a layer in which it does not ask, a build that can is as one that cannot.
+// In a layer without switch-initiated reductions, a switch that has them works like one without.
 TEST(layers_without_switch_reductions)
 {
     auto b = asking(64);
@@ -271,7 +271,7 @@ TEST(member_goes_down_with_rows_open)
         const unsigned bad = e.last;
         h.silent = true; // rows stay open
         e.row(0, false);
-        e.row(1, true);  // the bad one reports, the others later
+        e.row(1, true);  // the bad port reports first
         e.row(2, false); // it never does
         for (unsigned i : {0u, 1u})
             says(h, bad, {{e.home, i}});
@@ -280,7 +280,7 @@ TEST(member_goes_down_with_rows_open)
         assert_int_equal(h.about(e.home, 0).notified, 1u << e.home | 1u << e.q | 1u << bad);
         e.down(bad);
         if (again)
-            h.enable(bad); // it comes up when the row is over
+            h.enable(bad); // it comes up when the row has ended
         h.silent = false;
         h.cycles(20000);
         assert_int_equal(h.down[bad], !again);
@@ -297,11 +297,11 @@ TEST(member_goes_down_with_rows_open)
         assert_int_equal(h.about(e.home, 2).notified, 0);
         if (!again)
             e.up(bad);
-        // its own tokens open nothing until the next go, and say so to nobody
+        // its own tokens open no row until the next go, and cause no error
         e.quietly(bad, [&] { whole_row(h, bad, 3, {e.q}, true); });
         e.quietly(bad, [&] { says(h, e.q, {{bad, 3}, {bad, 4}}); });
         e.quietly(bad, [&] { says(h, bad, {{bad, 3}, {bad, 3}, {bad, 4}}); });
-        // nor is it asked for rows of others, also when it reports now
+        // rows of others open without it, even if it reports now
         e.row(5, false);
         e.lane(MW_HWERR_NONE, bad, e.home, 5);
         e.lane(MW_HWERR_NONE, e.q, e.home, 5);
@@ -328,7 +328,7 @@ TEST(home_goes_down_with_rows_open)
         return std::count_if(h.reductions.begin(), h.reductions.end(),
                              [](const asked &a) { return a.notified != 0; });
     };
-    assert_int_equal(open(), h.open_rows); // the others are due
+    assert_int_equal(open(), h.open_rows); // the others are ready
     e.down(bad);
     h.silent = false;
     h.cycles(2000);
@@ -340,7 +340,7 @@ TEST(home_goes_down_with_rows_open)
     e.quietly(bad, [&] { whole_row(h, bad, 12, {e.q}, true); });
     e.quietly(bad, [&] { says(h, bad, {{bad, 12}}); });
     e.quietly(bad, [&] { says(h, e.q, {{bad, 12}}); });
-    // rows of others that it is no member of go on
+    // rows of others without this port as a member continue
     if (n > 2) {
         e.notified(MW_HWERR_NONE, e.q, [&] { whole_row(h, e.q, 1, {e.last}, false); });
         e.lane(MW_HWERR_NONE, e.last, e.q, 1);
@@ -370,7 +370,7 @@ TEST(goes_down_while_its_grants_wait)
         says(h, bad, {{e.home, i}});
     }
     says(h, e.q, {{bad, 0}});
-    h.cycles(60); // opened, and hardly any GRANT has left
+    h.cycles(60); // opened, and few GRANTs have left
     e.down(bad);
     h.dut.ctl_throttle_i = 0;
     h.silent = false;
@@ -384,8 +384,8 @@ TEST(goes_down_while_its_grants_wait)
     h.layer(true, 64);
 }
 
-// More rows are ready for one member than its output has places for their grants, and none of
-// these leaves meanwhile.
+// More rows are ready for one member than its output has places for grants. None of the grants
+// leaves meanwhile.
 TEST(rows_wait_until_their_grants_have_a_place)
 {
     falling e;
@@ -412,8 +412,8 @@ TEST(rows_wait_until_their_grants_have_a_place)
             assert_int_equal(h.about(home, i).notified, 1u << home | 1u << e.q);
 }
 
-// Requests and partials as ever of a port that was down, in a layer without
-// switch-initiated reductions.
+// A port that was down sends requests and partials as usual in a layer without switch-initiated
+// reductions.
 TEST(fell_means_nothing_to_requests)
 {
     falling e;

@@ -11,15 +11,14 @@ namespace {
 struct rates {
     unsigned latency = 1, others = 30, row_percent = 30;
     unsigned forget = 0;
-    // 1: READYs that are wrong themselves, 2: of rows that nobody wants, 3: packets of rows
-    //    whose flits are wrong
+    // 1: invalid READYs, 2: READYs of rows without an entry, 3: packets of rows with invalid flits
     unsigned bad = 0;
     bool fall = false; // a port goes down in each layer, and is enabled again
     unsigned open = 1; // rows of one home that must have been open at once
     std::function<void(hubs &)> behave = [](hubs &) {};
 };
 
-// Something wrong of port s. Index 0 is no row's.
+// An invalid packet of port s. Index 0 belongs to no row.
 void wrong(hubs &b, unsigned s, unsigned kind)
 {
     const unsigned d = (s + 1 + b.below(b.n - 1)) % b.n;
@@ -49,7 +48,7 @@ void wrong(hubs &b, unsigned s, unsigned kind)
     }
     assert_int_not_equal(b.send(s, p), MW_HWERR_NONE);
 }
-// A row with a packet that is cut or marked, or with one flit too many: the rest of it is
+// A row with a packet that is truncated or marked, or has one flit too many. The rest of it is
 // rejected, or never reported.
 void spoilt_row(hubs &b, unsigned home, unsigned index, const std::vector<unsigned> &ports,
                 bool own)
@@ -63,12 +62,12 @@ void spoilt_row(hubs &b, unsigned home, unsigned index, const std::vector<unsign
     }
 }
 
-// Layers one after another on one switch, each with the tokens in an order of its own.
+// Layers one after another on one switch. Each has its tokens in a random order.
 void layers(const rates &how, unsigned count)
 {
     auto b = std::make_unique<hubs>(how.latency);
     b->usual_tables();
-    b->dut.ctl_mon_classes_i = 7; // results have the stamp of their opening, which nobody sees
+    b->dut.ctl_mon_classes_i = 7; // results have the stamp of their opening, which is not visible
     unsigned ready = 0, rows = 0;
     for (unsigned l = 0; l < count; l++) {
         how.behave(*b);
@@ -94,7 +93,7 @@ void layers(const rates &how, unsigned count)
         const uint64_t end = b->now + 400000;
         while (left) {
             if (b->now > end)
-                b->finish(1); // says what everybody waits for
+                b->finish(1); // prints what is missing
             left = 0;
             for (unsigned s = 0; s < b->n; s++) {
                 left += !tokens[s].empty();
@@ -192,7 +191,7 @@ TEST(rows_over_long_links)
     p.latency = 40;
     layers(p, 3);
 }
-// Rows that are never complete leave nothing behind in the next epochs, and others go on.
+// Incomplete rows have no effect in the next epochs, and others continue.
 TEST(rows_that_stay_open)
 {
     rates p;
@@ -208,8 +207,8 @@ TEST(rows_beside_what_is_wrong)
         layers(p, 4);
     }
 }
-// Whenever it goes down and comes back: nobody else is reported anything, and their
-// rows are complete.
+// A port goes down and comes back at any time. Other ports get no error, and their rows are
+// complete.
 TEST(rows_beside_a_port_that_falls)
 {
     rates p;
@@ -217,7 +216,7 @@ TEST(rows_beside_a_port_that_falls)
     p.behave = [](hubs &b) { b.serve_percent = b.rng.pick({100u, 20u}); };
     layers(p, 12);
 }
-// Outputs that hardly send: GRANTs gather until no more rows are opened, and nothing is lost.
+// Slow outputs: GRANTs gather until no more rows are opened, and nothing is lost.
 TEST(rows_wait_for_slow_outputs)
 {
     rates p;

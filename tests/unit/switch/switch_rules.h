@@ -23,7 +23,7 @@
 #define PARAM_TileReductions 0
 #endif
 
-/// Lanes of a READY, LD or GRANT that count: home, and index of a row.
+/// Valid lanes of a READY, LD or GRANT: home, and index of a row.
 inline std::vector<std::pair<unsigned, unsigned>> lanes_of(const mw_header &h)
 {
     const uint64_t upper = h.addr | uint64_t{h.target0} << 48;
@@ -45,8 +45,8 @@ struct verdict {
     unsigned decided = 0; ///< flits of it that the parser has seen by then, and targets
     unsigned looked_up = 0;
     std::map<unsigned, tb::wire> copies; ///< by output
-    // what is accepted of a row that the switch is to open: its token (of all GPUs), targets
-    // elsewhere, and some at home
+    // An accepted packet of a row that the switch will open: its token (of all GPUs), whether it
+    // has targets elsewhere, and some at home.
     bool entry = false, own = false;
     uint64_t token = 0;
     unsigned targets = 0;
@@ -86,7 +86,7 @@ struct switch_rules {
             row.assign(n, {});
         epoch = e;
     }
-    /// A packet that has the targets of its source's row.
+    /// A packet that uses the targets of its source's row.
     bool follows(const mw_header &h) const
     {
         return target_list_cache && multicast && h.opcode == MW_OP_DYMULTIMEM_ST && !h.cnt &&
@@ -95,7 +95,7 @@ struct switch_rules {
 
     /// A packet that ends in the switch.
     bool is_ready(const mw_header &h) const { return by_switch && h.opcode == MW_OP_READY; }
-    /// What is wrong with the lanes of one.
+    /// The error of its lanes.
     unsigned check_lanes(const mw_header &h, unsigned src) const
     {
         bool some = false, nowhere = false, barred = false, beyond = false;
@@ -121,7 +121,7 @@ struct switch_rules {
         return tb::has_payload(h.opcode) && h.cls == MW_CLS_STORE && h.len;
     }
 
-    /// The first thing that is wrong with a header.
+    /// The first error of a header.
     unsigned check(const mw_header &h, unsigned link_cls, bool room = true) const
     {
         if (!(tb::may_ask(h.opcode) || is_ready(h)) || h.opcode >> 4 != link_cls ||
@@ -147,7 +147,7 @@ struct switch_rules {
     uint32_t all() const { return static_cast<uint32_t>((UINT64_C(1) << n) - 1); }
     uint32_t reach(unsigned src) const { return partition[src] & ~(1u << src) & all(); }
 
-    /// The outputs of something, 0: there is none.
+    /// The output of an expert as a mask, 0: none.
     uint32_t behind_expert(unsigned e) const
     {
         return e < max_experts && emap[e] >= 0 ? 1u << emap[e] : 0;
@@ -164,8 +164,7 @@ struct switch_rules {
                                        : MW_HWERR_NONE;
     }
 
-    /// A packet that came whole to the parser of `src`, its flits as they were on the link;
-    /// the next one of that source.
+    /// The next packet of `src` that reaches the parser complete, with its flits as on the link.
     verdict judge(const tb::wire &w, unsigned src, unsigned link_cls, bool room = true)
     {
         const verdict v = judge_alone(w, src, link_cls, room);
@@ -264,7 +263,7 @@ struct switch_rules {
             c.data.resize(head + said * f);
             c.sure.resize(c.data.size(), false);
             c.err = v.bad;
-            // one that is too short has its last flit at the end, and nothing in between
+            // a packet that is too short has its last flit at the end, and nothing between
             for (unsigned i = 0; i < said && i < came; i++) {
                 const size_t to = head + (i + 1 == came ? said - 1 : i) * f;
                 std::copy_n(w.at(v.decided + i), f, &c.data[to]);

@@ -20,7 +20,7 @@ void report_all(hubs &b, unsigned rows, bool in_order, unsigned others)
         if (!in_order)
             std::shuffle(left[p].begin(), left[p].end(), b.rng);
     }
-    constexpr unsigned TURNS = 200000; // many more than a port without credits ever takes
+    constexpr unsigned TURNS = 200000; // far more than any run takes
     unsigned turns = 0;
     for (size_t some = 1; some;) {
         if (++turns > TURNS)
@@ -42,7 +42,7 @@ void report_all(hubs &b, unsigned rows, bool in_order, unsigned others)
 
 struct tile_errors : named_errors {
     tile_errors() : named_errors(asking(64, true)) {}
-    // all but `but` report a row
+    // all except the mask `but` report a row
     void rest(unsigned of, unsigned index, uint32_t but)
     {
         for (unsigned p = 0; p < n; p++)
@@ -76,7 +76,7 @@ TEST(tiles_are_opened)
                 assert_int_equal(b->reductions[b->granted[h][h][i]].index, i);
         }
         b->check_counters();
-        // a layer of dispatched rows between, which is left with some of them
+        // a layer of dispatched rows comes between, and some of its rows stay open
         b->auto_report = true;
         b->forget_percent = 20;
         b->layer(true, 128);
@@ -152,7 +152,7 @@ TEST(tiles_of_a_partition)
     e.rest(e.home, 1, 1u << e.last);
     e.opened(e.home, 1, others);
     e.lane(MW_HWERR_COUNT, e.last, e.last, 1); // its rows have no members
-    // the home alone leaves it out
+    // only the home excludes it
     b.set_partition(e.last, ~0u);
     b.layer(true, 64, true);
     e.lane(MW_HWERR_COUNT, e.last, e.home, 1);

@@ -57,7 +57,7 @@ struct hub_wires : hub_rows {
         lost++;
     }
 
-    // Follows the state of a port: a hub is reset while its port is flushed.
+    // Follows the state of a port. A hub is reset while its port is flushed.
     void watch(unsigned p)
     {
         port &q = ports[p];
@@ -259,8 +259,7 @@ struct hub_wires : hub_rows {
         q.rx_flits++;
         q.dn_flits[q.rx_cls]++;
         q.dn_at.push_back(now);
-        // a result is marked from the first flit on that is not valid, any other packet
-        // in its last one
+        // a result is marked from its first invalid flit on, any other packet only in its last flit
         assert_true(dut.dn_err_o[p] || !q.rx_err);
         q.rx_err = dut.dn_err_o[p];
         assert_true(dut.dn_last_o[p] || !q.rx_err || q.rx_cls == MW_CLS_PART);
@@ -277,7 +276,7 @@ struct hub_wires : hub_rows {
         unsigned cls = q.rx_cls;
         mw_header h = tb::header_of(q.rx);
         assert_int_equal(h.cls, cls);
-        // what was on its way when the port went down may still come
+        // packets on their way when the port went down may still arrive
         assert_true(!down[p] || now <= down_at[p] + latency + 64);
         if (cls != MW_CLS_REQ) {
             static const unsigned none = 1;
@@ -319,7 +318,7 @@ struct hub_wires : hub_rows {
                      p, cls, h.opcode, h.src);
         expected &e = list.front();
         if (err && !e.wire.err && faulty[h.src] && down_at[h.src] != 0) {
-            // cut when its port went down
+            // truncated when its port went down
             assert_int_equal(q.rx.size(), e.wire.data.size());
             assert_memory_equal(q.rx.data(), e.wire.data.data(), MW_HEADER_BYTES);
         } else {
@@ -370,8 +369,8 @@ struct hub_wires : hub_rows {
                  tb::error_name(e.code), tb::error_name(last));
     }
 
-    // Of the packet that came, from its first flit, or its request's, at the switch
-    // to its own there.
+    // Latency of the received packet, from its first flit, or that of its request, to its own at
+    // the switch.
     void note_latency(unsigned p, unsigned cls, uint64_t began)
     {
         unsigned cycles = static_cast<unsigned>(ports[p].rx_began - began) - 2 * latency,

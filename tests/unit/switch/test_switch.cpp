@@ -127,7 +127,7 @@ TEST_IF(PARAM_TargetListCache, packets_without_targets_go_where_their_row_goes)
     r.is(MW_HWERR_NONE, r.follower(MW_STAGE_COMBINE));
     r.is(MW_HWERR_NONE, r.follower(MW_STAGE_GATE));
     r.is(MW_HWERR_TARGETS, r.follower(MW_STAGE_GATE));
-    // gate weights with targets leave no row open, whatever was
+    // gate weights with targets leave no row open, whatever was open before
     r.opens();
     r.is(MW_HWERR_NONE, r.opener(MW_STAGE_GATE));
     r.is_closed();
@@ -210,7 +210,7 @@ TEST_IF(PARAM_TargetListCache, what_leaves_a_row_open)
     r.is_open();
     r.is(MW_HWERR_NONE, r.b->store(MW_OP_COUNTS, 0, 1, 16));
     r.is_open();
-    // control's packets that go nowhere
+    // control packets without a destination
     for (unsigned op : {MW_OP_FLAG, MW_OP_FENCE, MW_OP_COUNTS}) {
         const packet p = tb::has_payload(op) ? r.b->store(op, 0, 31, 16) : r.b->make(op, 0, 31);
         r.is(MW_HWERR_UNMAPPED, p);
@@ -222,7 +222,7 @@ TEST_IF(PARAM_TargetListCache, what_leaves_a_row_open)
     r.is_open();
     packet request = r.b->make(MW_OP_DYMULTIMEM_LD_REDUCE, 0, 0);
     request.h.len = 64;
-    r.is(MW_HWERR_TARGETS, request); // which always says what it is of
+    r.is(MW_HWERR_TARGETS, request); // which needs its own targets
     r.b->finish();
     r.is_open();
 }
@@ -306,7 +306,7 @@ TEST(rejects_whole_packets)
             with(std::vector<uint16_t>(17, e1), MW_HWERR_TARGETS);
             with({e1, e2, static_cast<uint16_t>(e1 | 3)}, MW_HWERR_DUPLICATE);
             with({e1, e1}, MW_HWERR_DUPLICATE);
-            with({e1, e2, e3}, MW_HWERR_NONE); // nothing of the lists before is remembered
+            with({e1, e2, e3}, MW_HWERR_NONE); // nothing of earlier lists is left
             with({target(3 * n + 1)}, MW_HWERR_UNMAPPED);
             if (n < 32)
                 with({e1, target(4 * n + 1)}, MW_HWERR_UNMAPPED);
@@ -355,7 +355,7 @@ TEST(handles_wrong_packet_lengths)
                 packet d = b->store(MW_OP_DYMULTIMEM_ST, 0, 0, len);
                 d.set_targets(t);
                 b->send(0, d, how);
-                // The code is that of the first target that is there and wrong.
+                // The code is that of the first invalid target that is present.
                 std::vector<uint16_t> wrong = t;
                 wrong.back() = target(b->max_experts);
                 d.set_targets(wrong);
@@ -377,7 +377,7 @@ TEST(handles_wrong_packet_lengths)
     b->check_counters();
 }
 
-// A sender that ignores credits and the window harms nobody but itself.
+// A sender that ignores credits and the window affects only itself.
 TEST(refuses_what_has_no_credit)
 {
     auto b = bench();
@@ -416,7 +416,7 @@ TEST(refuses_what_has_no_credit)
     b->silent = false;
     b->finish();
 
-    // partials: one packet more than the queue holds, and for nobody
+    // partials: one packet more than the queue holds, and without a requester
     b->silent = true;
     for (unsigned i = 0; i <= b->part_pkts; i++) {
         row w = {1, 128, 0};

@@ -238,8 +238,8 @@ struct traffic : model<Vswitch_bench> {
     }
 };
 
-// Uniform unicast. Halves: to every output of a switch of n / 2 ports; else to every port but the
-// own one. Of so many runs' cycles: a figure with little to spare takes more.
+// Uniform unicast. With halves, to every output of a switch of n / 2 ports, and otherwise to every
+// port except the own one. A test with a close limit takes more runs.
 static double unicast(unsigned window, bool halves, unsigned runs = 1)
 {
     traffic t(window);
@@ -269,8 +269,7 @@ static double dispatch(unsigned window, unsigned runs = 1)
     return share;
 }
 
-// What an input-queued switch with one packet of look-ahead is known to reach;
-// it validates the bench.
+// The known share of an input-queued switch with one packet of look-ahead. It validates the bench.
 TEST(one_packet_of_look_ahead_gives_the_classical_limits)
 {
     const std::map<unsigned, double> known = {
@@ -279,7 +278,7 @@ TEST(one_packet_of_look_ahead_gives_the_classical_limits)
     assert_true(share > limit - 0.01 && share < limit + 0.01);
 }
 
-// Long: shares of 600 000 cycles lie up to 0.2 % apart.
+// Long, because shares of 600 000 cycles differ by up to 0.2 %.
 TEST(unicast_fills_the_outputs)
 {
     assert_true(unicast(0, false, SMALL ? 45 : 2) >= 0.99);

@@ -21,7 +21,7 @@
 
 constexpr unsigned EXPERTS = PARAM_MaxExperts, ALL = (1u << N) - 1, STAMPS = (1u << STAMP_W) - 1;
 
-// make mutate: all that is inside stands one deeper, and a block is a part of a name
+// make mutate: all signals inside are one level deeper, and a block is a part of a name
 #ifdef UNIT_NETLIST
 #define S(signal) dut.rootp->flat_ingress__DOT__i_dut__DOT__i_netlist__DOT__##signal
 #define IN_SHARED(signal) S(gen_shared_ram__02e##signal)
@@ -70,7 +70,7 @@ struct input : tb::model<Vingress> {
     switch_rules rules{N, F};
     unsigned rate = 100; // percent of the cycles between packets in which the next one may begin
     unsigned wrong = 15; // percent of the packets
-    unsigned back = 40;  // percent of the cycles in which a credit that is owed comes back
+    unsigned back = 40;  // percent of the cycles in which a credit that is due returns
     uint64_t sent = 0, codes[32] = {};
 
     input() : me(below(N))
@@ -92,9 +92,9 @@ struct input : tb::model<Vingress> {
         dut.row_err_valid_i = 0;
         reset();
     }
-    /// The outputs in this cycle are right.
+    /// Checks the outputs of this cycle.
     virtual void check() = 0;
-    /// Nothing is left behind the last packet.
+    /// Checks that nothing is left after the last packet.
     virtual void check_end() {}
 
     // ---- the sender ----
@@ -115,7 +115,7 @@ struct input : tb::model<Vingress> {
     unsigned owed[2] = {0, 0};
     bool frozen = false, traffic = false, flooding = false;
 
-    // Experts that this input reaches, as targets, at most so many.
+    // At most `most` experts that this input reaches, as targets.
     std::vector<uint16_t> reached(size_t most) const
     {
         std::vector<uint16_t> list;
@@ -206,8 +206,8 @@ struct input : tb::model<Vingress> {
         }
         if (percent(wrong / 3)) {
             p.err = true;
-            // without a payload the mark is at the last flit of the list, which then
-            // may hold anything
+            // without a payload the mark is at the last flit of the list, which may then hold
+            // anything
             if (p.targets.size() > 1 && percent(50))
                 for (size_t t = 1 + (p.targets.size() - 2) / LANES * LANES; t < p.targets.size();
                      t++)
@@ -228,7 +228,7 @@ struct input : tb::model<Vingress> {
         return w;
     }
 
-    // Another epoch, or other outputs that may be reached: while nothing is inside.
+    // Changes the epoch, or the outputs that may be reached, while nothing is inside.
     void change()
     {
         if (percent(50)) {
@@ -243,7 +243,7 @@ struct input : tb::model<Vingress> {
         dut.partition_i = static_cast<uint8_t>(may);
     }
 
-    // A packet of class STORE for the link, and what must come of it.
+    // A packet of class STORE for the link, and its required result.
     unsigned offer(const tb::packet &p)
     {
         outgoing o;
@@ -275,7 +275,7 @@ struct input : tb::model<Vingress> {
         o.enters = o.cls != MW_CLS_PART;
         bool room = true;
         if (o.cls <= MW_CLS_STORE && !held[o.cls]) {
-            // a STORE without credit would take one of those of kept answers
+            // a STORE without credit would take a credit of kept answers
             if (!percent(wrong / 5) || (keeps && o.cls == MW_CLS_STORE))
                 return;
             o.enters = false;
@@ -284,7 +284,7 @@ struct input : tb::model<Vingress> {
         } else if (o.cls == MW_CLS_REQ && rows == OPEN_ROWS) {
             if (frozen || level < rows || !percent(wrong / 5) || p.cut || p.err)
                 return;
-            frozen = true; // no row ends until it is rejected, for that reason
+            frozen = true; // until it is rejected, which ends rows
             room = false;
         }
         const bool was_open = rules.row[me].open;
@@ -306,7 +306,7 @@ struct input : tb::model<Vingress> {
     {
         dut.emap_we_i = now < EXPERTS;
         if (now < EXPERTS) {
-            // the first one can be reached, so that there are lists
+            // the first one can be reached, so lists exist
             const int gpu = !now          ? __builtin_ctz(rules.reach(me))
                             : percent(70) ? static_cast<int>(below(N))
                                           : -1;
@@ -389,18 +389,19 @@ struct input : tb::model<Vingress> {
     }
 
     // ---- kept answers ----
-    // The credits of STORE are shared as by kept_credits: the sender leaves some of its own.
+    // The credits of STORE are shared like in kept_credits: the sender leaves some of its own
+    // unused.
     static constexpr unsigned SHARE = MW_KEPT_STORES;
     bool keeps = false;
     struct {
         bool pending = false; // a packet waits, or its flits are taken
         outgoing o = {};
-        size_t at = 0;                          // flits of it that were taken
+        size_t at = 0;                          // its flits that were taken
         unsigned rate = 100;                    // percent of the cycles in which one may come
-        unsigned row = 0, mask = 0;             // packets of the row that are to come, its readers
-        unsigned taken = 0, free = STORE_PKTS;  // credits: of kept packets; nobody's
+        unsigned row = 0, mask = 0;             // packets of the row to come, and its readers
+        unsigned taken = 0, free = STORE_PKTS;  // credits: of kept packets; unused
         unsigned behind_link = 0, in_a_row = 0; // packets of one that went before the other
-        uint64_t decided = 0;                   // packets of the link, a cycle before
+        uint64_t decided = 0;                   // packets of the link, in the previous cycle
         bool seen = false; // the parser saw a packet of the link, and took nothing of it
         uint64_t sent = 0;
     } kept;
@@ -483,9 +484,9 @@ struct input : tb::model<Vingress> {
         SAME(dut.kept_begins_o, store_begins());
         if (take)
             assert_true(dut.kept_i);
-        if (take) // its payload is kept already
+        if (take) // its payload is in the memory already
             SAME(dut.pay_o, 0);
-        // a packet that the parser has seen is not put off
+        // a packet that the parser has seen is not delayed
         if (kept.seen)
             SAME(mine, false);
         kept.seen = QUEUE(begin_i) && QUEUE(valid_o) && !QUEUE(take_i) && !mine;
@@ -505,7 +506,7 @@ struct input : tb::model<Vingress> {
             kept.at = 0;
             kept.sent++;
         }
-        // a credit that comes back is that of a kept answer, if one has taken any
+        // a credit that returns belongs to a kept answer, if one has taken any
         kept.free += comes;
         kept.free -= (store_begins() && queue.front().enters) + dut.kept_use_i;
         if (comes && kept.taken)
@@ -520,7 +521,7 @@ struct input : tb::model<Vingress> {
         for (unsigned i = 0; i < 6; i++) {
             rate = rng.pick({100u, 100u, 60u, 5u});
             wrong = rng.pick({0u, 15u, 40u});
-            back = i % 3 == 2 ? 1 : 40; // so late that the sender runs out of them
+            back = i % 3 == 2 ? 1 : 40; // so late that the sender has none left
             wrong = back == 1 ? 40 : wrong;
             kept.rate = rng.pick({100u, 30u, 3u});
             traffic = true;
@@ -532,7 +533,7 @@ struct input : tb::model<Vingress> {
             });
             frozen = false;
             until("the rows to end", 20000, [&] { return level == 0; });
-            cycles(LATE); // the last word leaves a cycle behind its address
+            cycles(LATE); // the last word leaves a cycle after its address
             inside_done();
         }
     }
@@ -541,7 +542,7 @@ struct input : tb::model<Vingress> {
     uint64_t followers[4] = {}; // packets without targets: accepted, or why not
     bool idle = true;
     uint64_t pauses = 0;         // cycles in which a partial was written and the parser waited
-    std::deque<outgoing> inside; // entered and not decided; only the test of the whole takes out
+    std::deque<outgoing> inside; // entered and not decided; only the test of the whole removes them
     uint64_t decided = 0;        // that it took out
     void inside_done()
     {
@@ -574,7 +575,7 @@ template <class Module> void test_module()
     }
     assert_true(seen());
 }
-/// The test of a module inside, or of the whole, under traffic of all kinds.
+/// Test of a module inside, or of the whole, with traffic of all kinds.
 #define MODULE(name) \
     TEST(name) \
     { \

@@ -22,7 +22,7 @@ struct request_open : input {
         const bool is_head = OPEN(head_i), decides = OPEN(decide_i), more = OPEN(more_i),
                    bad = OPEN(bad_i);
         SAME(OPEN(late_o), open.late);
-        if (open.first) // behind the first flit, where a late push shows
+        if (open.first) // after the first flit, which shows a late push
             open.full = OPEN(full_i);
         if (is_head && !open.late)
             open.h = head(OPEN(now_i));

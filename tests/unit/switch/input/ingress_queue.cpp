@@ -155,7 +155,7 @@ template <class Module> static void flood(bool requests)
 {
     started<Module> b;
     std::vector<uint16_t> list = b.reached(15);
-    list.push_back(list[0]); // named twice, which shows at the end of the list
+    list.push_back(list[0]); // a duplicate, found at the end of the list
     b.flooding = true;
     while (b.now < 20000) {
         tb::packet p;
@@ -164,7 +164,7 @@ template <class Module> static void flood(bool requests)
         p.h.len = requests;
         p.set_targets(list);
         const unsigned cls = p.h.cls;
-        if (!requests && b.held[cls] == 1) // the parser is at the lists meanwhile
+        if (!requests && b.held[cls] == 1) // the parser works on the lists meanwhile
             p.cut = 250;
         if (requests || b.held[cls]) {
             if (!requests)
@@ -186,7 +186,7 @@ TEST(credit_gate)
     started<credit_gate> b;
     b.run(CYCLES);
     flood<credit_gate>(true);
-    if (STORE_PKTS > 1) // with one credit nothing piles up
+    if (STORE_PKTS > 1) // with one credit the queue cannot fill
         flood<credit_gate>(false);
 }
 TEST(flit_queue)

@@ -38,7 +38,7 @@ struct ingress : input {
     std::multiset<unsigned> link_codes;
     unsigned part_at[2] = {0, 0};
 
-    // What the partial sum on the link must become; one flit.
+    // Required result of a flit of the partial sum on the link.
     void expect_link()
     {
         if (queue.empty())
@@ -89,8 +89,8 @@ struct ingress : input {
                     s = std::make_shared<slot>();
         expect_link();
 
-        // errors: of the parser in the order of packets. A rejected request is opened in the cycle
-        // before its error, or with it.
+        // Errors of the parser come in the order of packets. A rejected request is opened in the
+        // cycle before its error, or with it.
         bool late_open = false;
         outgoing last;
         if (dut.err_valid_o) {
@@ -115,7 +115,7 @@ struct ingress : input {
         }
         parser_error = ERRORS(reject_i) || ERRORS(cut_i) || (ERRORS(end_i) && ERRORS(wrong_i));
 
-        // addresses; the words come with them or a cycle later
+        // addresses: the words come with them or a cycle later
         place here[32];
         const unsigned parts = dut.part_we_o, region = dut.wr_region_o;
         pauses += SHARED_RAM && parts;
@@ -276,7 +276,8 @@ struct ingress : input {
 
 MODULE(ingress)
 
-// Each leaves whole and once, in turns with those of the link, and takes a credit of its class.
+// Each leaves complete and once, in turns with packets of the link, and takes a credit of its
+// class.
 TEST_IF(PARAM_MergeKeep, kept_packets)
 {
     for (unsigned i = 0; i < 4; i++) {
@@ -288,7 +289,7 @@ TEST_IF(PARAM_MergeKeep, kept_packets)
     }
 }
 
-// The epoch changes in each cycle around a list and around a packet without one: none ever has the
+// The epoch changes in each cycle around a list and around a packet without one. No packet gets the
 // outputs of another epoch.
 TEST_IF(PARAM_TargetListCache, no_row_outlives_its_epoch)
 {
@@ -312,7 +313,7 @@ TEST_IF(PARAM_TargetListCache, no_row_outlives_its_epoch)
         for (unsigned flits : {0u, 1u, 3u}) {
             const unsigned whole = static_cast<unsigned>(HF + (2 * (targets - 1) + F - 1) / F +
                                                          flits); // of the list's packet
-            // a list of the epoch before, and behind it at once a packet without targets
+            // a list of the previous epoch, directly followed by a packet without targets
             for (unsigned at = 0; at < whole + HF; at++) {
                 const unsigned before = b.rules.epoch, then = (before + 1 + b.below(3)) % 4;
                 b.epoch_then = then;
@@ -326,14 +327,14 @@ TEST_IF(PARAM_TargetListCache, no_row_outlives_its_epoch)
                 settle();
             }
             for (unsigned at = 0; at < HF; at++) {
-                // a list of the new one, in whose header it comes, opens a row
+                // a list of the new epoch, which starts in its header, opens a row
                 b.epoch_then = (b.rules.epoch + 1) % 4;
                 b.epoch_at = b.now + at;
                 b.rules.set_epoch(b.epoch_then);
                 assert_int_equal(b.offer(store(b.epoch_then, targets, flits)), MW_HWERR_NONE);
                 assert_int_equal(b.offer(store(b.epoch_then, 0, 1)), MW_HWERR_NONE);
                 settle();
-                // which is gone for a header in which the next one comes
+                // the row is closed for a header in which the next epoch starts
                 b.epoch_then = (b.epoch_then + 1) % 4;
                 b.epoch_at = b.now + at;
                 b.rules.set_epoch(b.epoch_then);

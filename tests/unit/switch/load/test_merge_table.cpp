@@ -23,11 +23,11 @@ using namespace tb;
 static const unsigned N = PARAM_N, OTHERS = N - 1, ENTRIES = PARAM_MergeEntries,
                       WAYS = PARAM_MergeWays, SETS = ENTRIES / WAYS;
 static const unsigned BYPASS = 0x8000;
-// Places of the queue of FETCHs, and how many of them FETCHs that wait leave free.
+// Places of the queue of FETCHs, and the places that waiting FETCHs leave free.
 static const unsigned FETCHES = 64, SPARE = 16;
 
 struct merge_table : model<Vmerge_table> {
-    struct fetch { // what one FETCH brings
+    struct fetch { // the rows that one FETCH requests
         unsigned index;
         uint32_t readers;
         bool alone, begun = false;
@@ -39,9 +39,9 @@ struct merge_table : model<Vmerge_table> {
         bool merge;
     };
     std::vector<source<load>> lanes{OTHERS};
-    std::deque<std::shared_ptr<fetch>> to_come; // made, and not seen as FETCHs
-    std::vector<std::shared_ptr<fetch>> open;   // not answered as a whole
-    std::vector<std::shared_ptr<fetch>> sent;   // seen, and waiting for an answer
+    std::deque<std::shared_ptr<fetch>> to_come; // created, and not yet sent as FETCHs
+    std::vector<std::shared_ptr<fetch>> open;   // not completely answered
+    std::vector<std::shared_ptr<fetch>> sent;   // sent, and without an answer
     std::shared_ptr<fetch> now_answered;
     unsigned byte = 0;
     unsigned port = 1, limit = ENTRIES, row_shift = 10, row_bytes = 1024, wait = 0;
@@ -273,7 +273,7 @@ struct merge_table : model<Vmerge_table> {
     unsigned open_of(unsigned d) const { return taken[d] - ended[d]; }
     size_t unanswered() const { return sent.size() + !!now_answered; } // FETCHs
 
-    // The home, which answered nothing before, answers all loads.
+    // The home, which has not answered yet, answers all loads.
     void answer_all()
     {
         answer_rate = 50;
@@ -282,7 +282,7 @@ struct merge_table : model<Vmerge_table> {
     }
 };
 
-// Loads of a few rows at a time, no row twice by a reader while it waits.
+// Loads of a few rows at a time. A reader loads no row again while it waits for it.
 static void load_rows(merge_table &b, unsigned rows, unsigned merged)
 {
     std::vector<std::vector<unsigned>> order(OTHERS);
@@ -356,7 +356,7 @@ TEST(a_fetch_waits_for_all_readers)
         }
         assert_int_equal(b.fetches, 1);
         assert_int_equal(b.unanswered(), 1);
-        b.lanes[0].queue.push_back({6, true}); // nobody else loads it
+        b.lanes[0].queue.push_back({6, true}); // no other reader loads it
         b.cycles(wait - 20);
         assert_int_equal(b.unanswered(), OTHERS > 1 ? 1 : 2);
         b.cycles(40);
@@ -365,7 +365,7 @@ TEST(a_fetch_waits_for_all_readers)
     }
 }
 
-// FETCHs that have waited longest leave one after another, though the home is slow to take them.
+// FETCHs with the longest wait leave one after another, although the home is slow to take them.
 TEST(fetches_wait_once)
 {
     merge_table b;
@@ -378,7 +378,7 @@ TEST(fetches_wait_once)
     b.answer_all();
 }
 
-// Many FETCHs that wait leave room, so lanes that others wait for are taken.
+// Many waiting FETCHs leave room in the queue, so the lanes of other readers are taken.
 TEST(fetches_that_wait_leave_room)
 {
     merge_table b;

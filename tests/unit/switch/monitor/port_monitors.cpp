@@ -11,7 +11,7 @@ struct counted : parts {
     uint64_t counts[N][15] = {};
     unsigned left[N][2] = {};
     bool first[N][2] = {}, quiet = false, runs = false;
-    bool leaves = false; // packets leave though all else is quiet
+    bool leaves = false; // packets leave although everything else is quiet
     unsigned interval = 0, in_interval = 0, classes = 15;
     std::map<unsigned, uint64_t> bins[N];
     std::vector<std::array<unsigned, 4>> samples[N];
@@ -30,7 +30,7 @@ struct counted : parts {
             dut.events_i[p] =
                 quiet ? 0 : static_cast<uint8_t>(rng.bits(5) | (percent(60) ? 31 : 0));
             dut.link_valid_i[p] = quiet ? 0 : static_cast<uint8_t>(rng.bits(2) | rng.bits(2));
-            // a header, and no more bytes than flits have
+            // a header, and no more bytes than its flits have
             unsigned len = dut.link_len_i[p], last = 0;
             for (unsigned d = 0; d < 2; d++) {
                 if (!(dut.link_valid_i[p] >> d & 1))
@@ -72,7 +72,7 @@ struct counted : parts {
                 const unsigned latency = (dut.common_now_o + 2 - dut.leave_stamp_i[p]) &
                                          ((1u << MW_MONITOR_STAMP_BITS) - 1);
                 unsigned bin = latency;
-                if (latency >= 8) { // four to the octave
+                if (latency >= 8) { // four bins per octave
                     const unsigned octave = 31 - static_cast<unsigned>(__builtin_clz(latency));
                     bin = 4 * (octave - 1) + (latency >> (octave - 2) & 3);
                 }
@@ -125,7 +125,7 @@ struct counted : parts {
         quiet = true;
         cycles(8);
     }
-    // A layer that has no end: its port is reset, or another one begins.
+    // A layer without an end: its port is reset, or another layer begins.
     void cut_layer(unsigned cycles_of_it, bool by_reset)
     {
         layer_begins();
@@ -236,8 +236,8 @@ TEST(switch_monitor)
     }
 }
 
-// Counters, histogram and first sample behind a layer that was cut off inside an interval are those
-// of the new layer alone.
+// Counters, histogram and first sample after an aborted layer, which ended inside an interval. They
+// contain only the new layer.
 TEST(layers_behind_one_that_was_cut_off)
 {
     counted b;

@@ -17,9 +17,9 @@ struct errors : parts {
     void drive() override
     {
         parts::drive();
-        dut.join_code_i = static_cast<uint8_t>(rng.between(1, 255)); // whatever stands for an error
+        dut.join_code_i = static_cast<uint8_t>(rng.between(1, 255)); // any error code
         dut.join_link_code_i = static_cast<uint8_t>(percent(20) ? rng.between(1, 255) : 0);
-        const unsigned what = below(6); // the parser is at one of these
+        const unsigned what = below(6); // the parser is in one of these states
         dut.join_row_err_valid_i = percent(20);
         dut.join_row_err_code_i = static_cast<uint8_t>(rng.between(1, 255));
         dut.join_reject_i = what == 0;
@@ -177,7 +177,7 @@ struct guard : parts {
         SAME(dut.guard_report_o, report);
         if (report)
             SAME(dut.guard_report_code_o, why);
-        // packets come whole, and not at all while the port is shut
+        // packets come complete, and none comes while the port is shut
         const bool inside = open && !drop, cut = inside && (shut || !valid);
         SAME(dut.guard_in_valid_o, inside || (valid && !open && !shut));
         if (dut.guard_in_valid_o) {
@@ -234,7 +234,7 @@ struct guard : parts {
                 steps += dut.guard_step_i;
             }
         }
-        // the class is that of the first flit; what follows a cut is dropped
+        // The class is that of the first flit. Flits after a cut are dropped.
         if (!open) {
             drop = shut;
             cls = dut.guard_up_cls_i;
@@ -276,7 +276,7 @@ struct common : parts {
         store = limited(dut.ctl_store_credits_i, PARAM_RxStorePkts);
         part = limited(dut.ctl_part_credits_i, PARAM_RxResultPkts);
         SAME(dut.common_window_limit_o, std::min<unsigned>(dut.ctl_window_i, PARAM_Window));
-        // errors: one a cycle, the lowest port first
+        // errors: one per cycle, the lowest port first
         unsigned first = 0;
         while (first < N && !dut.err_valid_i[first])
             first++;
@@ -318,7 +318,7 @@ struct grants : parts {
     void drive() override
     {
         parts::drive();
-        if (rng.one_in(64)) { // rows in bursts, and outputs that are taken for long
+        if (rng.one_in(64)) { // rows in bursts, and outputs that are busy for long
             rate = rng.pick({0u, 3u, 30u, 100u});
             egress = rng.pick({0u, 5u, 50u, 100u});
         }
@@ -353,7 +353,7 @@ struct grants : parts {
         }
         if (dut.grant_push_i)
             waiting.push_back({dut.grant_home_i, dut.grant_index_i});
-        decided = !dut.grant_full_o && percent(rate); // as row_open: it comes a cycle later
+        decided = !dut.grant_full_o && percent(rate); // like row_open: it comes a cycle later
     }
 };
 } // namespace
@@ -385,7 +385,7 @@ TEST(dummy_partial)
     assert_true(b.late > 100);
 }
 
-/// All of its 16 places, the one for the row that was decided on in the cycle before among them.
+/// All of its 16 places, including the one for the row that was selected in the previous cycle.
 TEST(grant_queue)
 {
     grants b;

@@ -29,7 +29,7 @@ using tb::log2_up;
 constexpr unsigned MOST = std::max(STORE_PKTS, CTRL_PKTS), SLOT_W = MOST > 1 ? log2_up(MOST) : 1,
                    OFF_W = log2_up(PF), SEQ_W = log2_up(STORE_PKTS) + 1, SEQS = 1u << SEQ_W;
 
-// make mutate: all that is inside stands one deeper, and a block is a part of a name
+// make mutate: all signals inside are one level deeper, and a block is a part of a name
 #ifdef UNIT_NETLIST
 #define S(signal) dut.rootp->flat_switch_output__DOT__i_dut__DOT__i_netlist__DOT__##signal
 #define IN(signal) S(gen_in__05b0__05d__02e##signal)
@@ -52,7 +52,7 @@ template <class Port> uint64_t field(const Port &port, unsigned at, unsigned wid
     return v;
 }
 
-// A packet in a queue, as it must leave, and the lines of its slot.
+// A packet in a queue, its required output, and the lines of its slot.
 struct packet {
     unsigned in = 0, cls = 0, stamp = 0, seq = 0, dyn = 0, more = 0, pay = 0, len = 0;
     tb::wire w;
@@ -61,7 +61,7 @@ struct packet {
 };
 using packet_p = std::shared_ptr<packet>;
 
-// What an input writes in a cycle.
+// Writes of an input in a cycle.
 struct step {
     unsigned region = 0, line = 0, lanes = 0, part = 0, idx = 0;
     bool copy = false, bad = false, desc = false, push = false, arrive = false, come = false;
@@ -89,16 +89,16 @@ struct output : tb::model<Vswitch_output> {
             limit == NONE || !WINDOW ? 0
                                      : 1 + below(limit == SMALL ? std::min(WINDOW, 3u) : WINDOW));
         reset();
-        edge(); // what was read in reset is gone
+        edge(); // data read during reset is gone
     }
-    /// The outputs in this cycle are right.
+    /// Checks the outputs of this cycle.
     virtual void check() = 0;
 
     // ---- an input ----
     struct source {
         unsigned store = STORE_PKTS, ctrl = CTRL_PKTS, reqs = 0, seq = 0;
         std::deque<step> steps;
-        step before; // of the cycle before: its word goes now
+        step before; // of the previous cycle: its word is written now
     };
     source inputs[I];
     std::deque<packet_p> queues[I][3];
@@ -179,7 +179,7 @@ struct output : tb::model<Vswitch_output> {
         }
         s.steps.back().push = !elsewhere;
         s.steps.back().arrive = cls == MW_CLS_STORE;
-        // descriptions say how many targets there were so far
+        // descriptions have the number of targets so far
         unsigned more = 0;
         for (step &y : s.steps)
             if (y.desc)
@@ -206,7 +206,7 @@ struct output : tb::model<Vswitch_output> {
     void plan_partial(unsigned i)
     {
         const unsigned flits = percent(70) ? PF : 1 + below(PF);
-        // a partial is announced before it is there
+        // a partial is announced before it arrives
         const unsigned ahead = SHARED_RAM && percent(50) ? 1 + below(8) : 0;
         for (unsigned k = 0; k < ahead; k++) {
             step x;
@@ -246,7 +246,7 @@ struct output : tb::model<Vswitch_output> {
         dut.wr_lane_i[i] = static_cast<uint8_t>(word.lanes);
         bytes data(sizeof dut.wr_data_i[i]);
         std::copy(word.data.begin(), word.data.end(), data.begin());
-        // the mark is of the last lane, and counts in no other
+        // the mark belongs to the last lane, and counts in no other
         data[F] = static_cast<uint8_t>(word.part                       ? word.flags
                                        : word.lanes >> (LANES - 1) & 1 ? word.bad
                                                                        : below(2));
@@ -274,7 +274,7 @@ struct output : tb::model<Vswitch_output> {
         set(dut.scarce_i, s.store < (STORE_PKTS + 3) / 4);
         s.before = x;
     }
-    // Behind the outputs: a credit may go back in a cycle in which there is room.
+    // After the outputs: a credit may return in a cycle in which there is room.
     void settle_credits()
     {
         dut.issue_i = 0;
@@ -321,7 +321,7 @@ struct output : tb::model<Vswitch_output> {
     {
         if (member < 0 && percent(50)) {
             const unsigned m = below(I);
-            if (dut.q_has_o >> m & 1) { // as of the cycle before: it stays
+            if (dut.q_has_o >> m & 1) { // as in the previous cycle: it is stable
                 member = static_cast<int>(m);
                 pass_at = 0;
                 pass_flits = percent(70) ? PF : 1 + below(PF);
@@ -387,7 +387,7 @@ struct output : tb::model<Vswitch_output> {
             term_flags = p[PF + pass_at].empty() ? 0 : p[PF + pass_at][0];
             pass_at++;
             if (dut.q_done_i) {
-                // flits that come later than a short pass are the packet's own still
+                // flits after a short pass still belong to the packet
                 parts[member].pop_front();
                 member = -1;
             }
@@ -481,7 +481,7 @@ struct output : tb::model<Vswitch_output> {
     bool clear_error = false, clear_grant = false, fresh = false;
     unsigned grants = 0;
 
-    // Follows the choice of egress, whose ports say what it is.
+    // Follows the choice of egress at its ports.
     void starts()
     {
         fresh = false;
@@ -528,7 +528,7 @@ struct output : tb::model<Vswitch_output> {
     }
     std::multimap<uint64_t, unsigned> reqs_out;
 
-    // Credits that the endpoint owes, and what is over.
+    // Updates the credits at the endpoint, and removes packets that have ended.
     void account()
     {
         if (fresh) {
@@ -567,13 +567,13 @@ struct output : tb::model<Vswitch_output> {
                             inputs[i].store != STORE_PKTS || inputs[i].ctrl != CTRL_PKTS;
                 return !left;
             });
-            go = percent(50); // all turns begin anew
+            go = percent(50); // all turns restart
             cycle();
         }
     }
 };
 
-/// The test of a module inside, or of the whole.
+/// Test of a module inside, or of the whole.
 #define MODULE(name) \
     TEST(name) \
     { \

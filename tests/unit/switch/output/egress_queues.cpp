@@ -46,7 +46,7 @@ struct voq : output {
             SAME(VOQ(here_o), first || (q.sending && !VOQ(sent_i) && q.sending_seq == oldest));
             SAME(VOQ(urgent_o), limit ? first : VOQ(scarce_i) && q.room <= 0);
         }
-        // what was read
+        // compares the data that was read
         if (q.read && q.known) {
             if (flit(IN(rdata)) != q.must)
                 fail_msg("voq: a flit of class %u is not what was written", cls);
@@ -60,7 +60,7 @@ struct voq : output {
         if (!q.shared_read)
             SAME(field(IN(shared_term), 0, 8 * F + 1 + SHARED_RAM), 0);
 
-        // a word is written where its address was, a cycle ago if late
+        // a word is written at the address of its cycle, or of the previous cycle if it is late
         for (auto &f : q.free)
             if (!f)
                 f = std::make_shared<packet>();
@@ -87,7 +87,7 @@ struct voq : output {
             if (dut.wr_lane_i[0] >> (LANES - 1) & 1)
                 line.second = bit(dut.wr_data_i[0], 8 * F);
         }
-        if (VOQ(sent_i)) // the one before what is taken in this cycle, of whatever class that is
+        if (VOQ(sent_i)) // the packet before the one taken in this cycle, of any class
             q.sending = nullptr;
         if (VOQ(pop_i)) {
             assert_false(q.waits[cls].empty());

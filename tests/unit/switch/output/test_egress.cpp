@@ -87,7 +87,7 @@ struct egress : output {
                                        : true,
                  1);
             SAME(EGRESS(pop_o) & EGRESS(claimed_i), 0);
-        } else if (open) { // nothing that may go waits
+        } else if (open) { // no packet that may go waits
             const unsigned may = ~static_cast<unsigned>(EGRESS(claimed_i));
             SAME((has_req & may) || grant || (ctrl && ((has_ctrl & may) || error)) ||
                      (store && (has_store & may)) || (result_crd && dut.res_valid_i),
@@ -136,7 +136,7 @@ struct egress_choice : output {
                        : can[MW_CLS_REQ]  ? MW_CLS_REQ
                        : can[MW_CLS_PART] ? MW_CLS_PART
                                           : MW_CLS_STORE;
-        // of every 16 packets one is that of each lower class, if it waits
+        // one of every 16 packets is that of each lower class, if it waits
         const unsigned turn = choice.turn == 5    ? MW_CLS_REQ
                               : choice.turn == 10 ? MW_CLS_PART
                               : choice.turn == 15 ? MW_CLS_STORE

@@ -135,7 +135,7 @@ struct turns : parts {
 
 // ---- read_turns ----
 struct claims : parts {
-    // sets of inputs: claimed for the join, delayed by a claim, and what join and egress read
+    // sets of inputs: claimed for the join, delayed by a claim, and read by join and egress
     unsigned claimed = 0, owed = 0, joins = 0, leaves = 0;
     unsigned want = 0, join_left = 0, egress_left = 0; // flits
     unsigned passes = 0, packets = 0, waits = 0;
@@ -233,7 +233,7 @@ TEST(load_counts)
     b.cycles(40000);
 }
 
-/// From reset on, before the first layer, too.
+/// From reset on, also before the first layer.
 TEST(load_window)
 {
     loads_window b;

@@ -39,11 +39,11 @@ struct result {
 struct row {
     unsigned mask, size;
     reduction_kind red = {};
-    unsigned missing = 0; // members that are away when it comes, none of the mask
-    uint64_t stamp = 0;   // when its request came
+    unsigned missing = 0; // members that are down when it comes, none of the mask
+    uint64_t stamp = 0;   // time of its request
 };
 
-// An open row: the passes on its members that are still to come.
+// An open row: the remaining passes on its members.
 struct passes {
     unsigned mask, left;
 };
@@ -72,7 +72,7 @@ struct join : model<Vreduce_join> {
             add(r);
         }
         size_t opened = 0;
-        unsigned idle = 0, here = 0, away = 0; // of the row that came a cycle before
+        unsigned idle = 0, here = 0, away = 0; // of the row of the previous cycle
         const uint64_t limit = now + 100000;
         while (idle < 8) {
             if (now > limit)
@@ -104,11 +104,11 @@ struct join : model<Vreduce_join> {
   private:
     std::deque<std::vector<flit>> queue[MEMBERS]; // packets
     std::deque<result> want;
-    // rows, and how many of them level_o has: one that came in the cycle before is not among them
+    // rows, and how many of them level_o counts: not the one that came in the previous cycle
     std::deque<passes> open;
     size_t level = 0;
-    bool came = false, inside = false; // inside: the oldest row is at a pass that is not its first
-    unsigned rest = 0; // members of its packet that are still to come, none before its first pass
+    bool came = false, inside = false; // inside: the oldest row is in a pass that is not its first
+    unsigned rest = 0; // remaining members of its packet, none before its first pass
     // egress
     unsigned sending = 0; // cycles since start, 0: none
     result got;
@@ -139,7 +139,7 @@ struct join : model<Vreduce_join> {
                 terms.emplace_back();
                 for (const flit &x : p)
                     terms.back().push_back(x.data);
-                unsigned late = NONE; // the first flit with which it is found
+                unsigned late = NONE; // the first flit that shows it
                 if (percent(error_percent)) {
                     p[n - 1].poison = true;
                     late = n - 1;
@@ -148,7 +148,8 @@ struct join : model<Vreduce_join> {
                     late = below(n);
                     p[late].last = !p[late].last;
                 }
-                // what is found behind the first flit of the last member comes after the header
+                // a fault after the first flit of the last member is found after the header has
+                // left
                 bool header_has_left = last_member && late != 0;
                 if (poison || (late != NONE && !header_has_left))
                     w.poison = true;
@@ -173,7 +174,7 @@ struct join : model<Vreduce_join> {
         dut.q_data_i[2] = f ? static_cast<uint32_t>(f->last | f->poison << 1) : 0;
     }
 
-    // Takes a result as egress does: header first, then its flits in consecutive cycles.
+    // Takes a result like egress: header first, then its flits in consecutive cycles.
     void egress()
     {
         dut.res_start_i = dut.res_read_i = dut.res_first_i = dut.res_last_i = 0;
@@ -215,7 +216,7 @@ struct join : model<Vreduce_join> {
     {
         uint8_t has = 0, hold = 0, may = 0;
         for (unsigned d = 0; d < MEMBERS; d++) {
-            // a packet that has begun never pauses, as on the link
+            // like on the link, a packet that has begun never pauses
             bool begun = dut.q_idx_o != 0;
             if (!queue[d].empty() && (begun || percent(has_percent)))
                 has |= static_cast<uint8_t>(1u << d);
@@ -318,8 +319,8 @@ TEST(poisons_what_is_not_valid)
     }
 }
 
-// Every cycle reads a flit, from the first of the first member to the last of the last one,
-// over packets and rows.
+// A flit is read in every cycle, from the first one to the last one of all members, across packets
+// and rows.
 TEST(reads_a_flit_in_every_cycle)
 {
     for (unsigned mask : {3u, 7u, 15u}) {

@@ -36,7 +36,7 @@ struct sum_table : model<Vsum_table> {
 
     packet_watch dn{"downlink"};
     error_watch errors{"sum_table"};
-    // tags of packets that are no reds, and whether they are damaged, by class
+    // tags of packets other than reds, and whether they are damaged, by class
     std::deque<std::pair<uint32_t, bool>> want[4];
     bool last_damaged = false;
     unsigned damage = 0; // per cent of packets
@@ -60,7 +60,7 @@ struct sum_table : model<Vsum_table> {
     static unsigned group(uint64_t addr) { return 0xffff & (0x5a3c + 0x9e35 * (addr >> 7)); }
     unsigned any_source() { return (PORT + 1 + static_cast<unsigned>(rng.below(N - 1))) % N; }
 
-    // Sends a red. It adds to its sum, unless it is wrong.
+    // Sends a red. It is added to its sum, unless it is wrong.
     void red(unsigned src, uint64_t addr, unsigned words, bool wrong = false,
              unsigned redop = MW_REDOP_ADD)
     {
@@ -225,7 +225,7 @@ struct sum_table : model<Vsum_table> {
         store_held = {store_held[1], store_held[2], static_cast<bool>(dut.hold_store_o)};
         out -= dut.crd_i;
         credits += dut.crd_o;
-        // as link_rate does: a flit that has started leaves some cycles later
+        // like link_rate: a flit that has started leaves some cycles later
         pause += dut.starts_o ? slow : pause ? -1 : 0;
         assert_in_range(pause, 0, slow * 22 + 2);
         started += dut.starts_o;
@@ -277,7 +277,7 @@ TEST(sums)
         b.slow = b.rng.pick({0u, 0u, 1u, 3u});
         b.dut.timer_i = static_cast<uint16_t>(b.rng.pick({20u, 200u, 2000u}));
         b.dut.limit_i = static_cast<uint16_t>(b.rng.pick({1u, 3u, 511u}));
-        // sources are so many rows apart at most, and some leave rows out
+        // sources differ by at most `ahead` rows, and some leave rows out
         const unsigned ahead = b.rng.pick({1u, 6u, 60u}), marks = b.rng.pick({0u, 1u, 10u});
         b.damage = b.rng.pick({0u, 5u});
         const unsigned left_out = b.rng.pick({0u, 10u});
@@ -334,7 +334,7 @@ TEST(others_pass)
     }
 }
 
-// A red that does not fit the sum of its address is dropped, and the sum goes on without it.
+// A red that does not fit the sum of its address is dropped. The sum continues without it.
 TEST(misfits)
 {
     sum_table b;
@@ -363,7 +363,7 @@ TEST(misfits)
     assert_int_equal(b.sums, 12);
 }
 
-// A sum to which nothing is added leaves after timer_i cycles, also with the longest time.
+// A sum without further reds leaves after timer_i cycles, also with the longest time.
 TEST(times)
 {
     for (unsigned time : {20u, 60000u, 65534u, 65535u}) {
@@ -378,7 +378,7 @@ TEST(times)
     }
 }
 
-// A sum on its way when the receiver goes leaves whole.
+// A sum on its way leaves complete when the receiver goes down.
 TEST(goes_down)
 {
     sum_table b;
@@ -393,7 +393,7 @@ TEST(goes_down)
     assert_true(b.dut.idle_o);
 }
 
-// Sums of every type and operator, in the order of arrival and rounded as often.
+// Sums of every type and operator, in the order of arrival, with a rounding per step.
 TEST(operators)
 {
     sum_table b;
@@ -405,7 +405,7 @@ TEST(operators)
     assert_int_equal(b.sums, 200);
 }
 
-// Each row comes once from every source, in turn: one packet for all.
+// Each row comes once from every source, in turn, and becomes one packet.
 TEST(all_merge)
 {
     sum_table b;
