@@ -59,7 +59,7 @@ class node_cfg {
         values[name] = value;
     }
 
-    /// All fields that were not set: the unit must not look at them.
+    /// Random values for all fields that were not set. The unit must not use them.
     template <class Dice> void any_rest(Dice &rng)
     {
         for (auto &p : places) {

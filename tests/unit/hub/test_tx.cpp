@@ -29,13 +29,13 @@ static const unsigned CLASS[SOURCES] = {MW_CLS_CTRL,  MW_CLS_REQ,  MW_CLS_STORE,
 
 struct traffic {
     unsigned packets[SOURCES]; // to send
-    unsigned rate;             // percent of cycles in which a source that may pause does not
-    unsigned back;             // percent of cycles in which a credit of a class comes back
+    unsigned rate;             // percent of cycles without a pause, for sources that may pause
+    unsigned back;             // percent of cycles in which a credit of a class returns
     unsigned store_credits, ctrl_credits, throttle;
-    // dispatch_throttle: whether it is asked for, rows and cycles; what the counts
-    // say, 0 tokens: nothing
+    // dispatch_throttle: whether it is on, its limits in rows and cycles, and the counts (tokens 0:
+    // none)
     unsigned throttle_on = 0, ahead = 0, lead = 0, idle = 0, row_packets = 0, tokens = 0, rows = 0;
-    bool late = false;    // the constants are made while packets leave
+    bool late = false;    // packets leave before the constants are ready
     bool returns = false; // rows return to their homes
     unsigned hold =
         0; // percent of the cycles in which none may start, as a link that is slower says
@@ -54,7 +54,7 @@ struct uplink : model<Vtx> {
         begin();
     }
 
-    // A layer of such traffic; the same again is of the same packets.
+    // Begins a layer of this traffic. The same traffic has the same packets again.
     void begin(const traffic &with)
     {
         t = with;
@@ -89,7 +89,7 @@ struct uplink : model<Vtx> {
         settle();
         edge();
         dut.go_i = 0;
-        if (t.throttle_on && t.tokens) { // constants are there before the first packet
+        if (t.throttle_on && t.tokens) { // constants are ready before the first packet
             dut.share_valid_i = 1;
             dut.share_tokens_i = static_cast<uint16_t>(t.tokens);
             dut.share_rows_i = static_cast<uint16_t>(t.rows);
@@ -113,8 +113,8 @@ struct uplink : model<Vtx> {
         assert_true(open.empty());
     }
 
-    // Behind run(): every credit that was spent has come back once. While none comes back, as many
-    // packets leave as there are credits.
+    // After run(), every credit that was spent has returned once. Without returning credits, as
+    // many packets leave as there are credits.
     void spend_all()
     {
         t.back = 100;
@@ -132,7 +132,7 @@ struct uplink : model<Vtx> {
         run();
     }
 
-    uint64_t from = 0;   // the cycle in which the layer's packets begin to come
+    uint64_t from = 0;   // the cycle in which the layer's packets start to come
     bool steady = false; // what comes of two sources on the same wires does not depend on chance
     uint64_t first = 0, last = 0, flits = 0, starts = 0, store_stalls = 0;
     std::vector<uint64_t> begun, ended;     // when each packet was on the link first and last
@@ -158,7 +158,7 @@ struct uplink : model<Vtx> {
         p.h.tag = content.below(256);
         p.h.addr = content.bits(48);
         p.h.dst = content.below(32);
-        p.h.src = s; // tells the checker whose it is
+        p.h.src = s; // shows its source to the checker
         p.targets.resize(s == REQ || s == ST ? 1 + content.below(16) : 0);
         for (uint16_t &x : p.targets)
             x = static_cast<uint16_t>(content());
@@ -229,7 +229,7 @@ struct uplink : model<Vtx> {
 
     static unsigned limit(unsigned want) { return want == 0 || want > 16 ? 16 : want; }
 
-    // The link: what is there was chosen a cycle before.
+    // Checks the link, whose flit was chosen a cycle before.
     void link()
     {
         if (!dut.up_valid_o) {
@@ -267,7 +267,7 @@ struct uplink : model<Vtx> {
         unsigned s = header_of(open).src;
         assert_true(s < SOURCES);
         assert_int_equal(dut.up_cls_o, CLASS[s]);
-        // part and ctl go through: their last flit is taken in the cycle before it is on the link
+        // part and ctl pass through: their last flit is taken in the cycle before it is on the link
         assert_true(handed[s] > 0);
         handed[s]--;
         assert_true(open == expect[s].front());
@@ -278,9 +278,9 @@ struct uplink : model<Vtx> {
         done++;
     }
 
-    // A stall is reported only while no credit is left; a control packet without credit is
-    // always a stall unless it is on its way. A packet that was chosen and is not on the link
-    // yet can hold one credit.
+    // A stall is reported only while no credit is left. A control packet without credit is always a
+    // stall, unless it is on its way. A packet that was chosen and is not on the link yet can hold
+    // one credit.
     void stalls()
     {
         if (dut.stall_store_o)
@@ -301,7 +301,7 @@ struct uplink : model<Vtx> {
     bytes open;
     credits store{"STORE", limit(t.store_credits)}, ctrl{"CTRL", limit(t.ctrl_credits)};
     unsigned total = 0, done = 0;
-    bool held = false; // in the cycle before
+    bool held = false; // in the previous cycle
 };
 
 TEST(random)
@@ -333,8 +333,8 @@ TEST(random)
     }
 }
 
-// All sources always have a packet and credits come back at once: no idle cycle, and the
-// classes in their order.
+// All sources always have a packet, and credits return at once. No cycle is idle, and the classes
+// keep their order.
 TEST(saturated)
 {
     traffic t = {{300, 300, 200, 100, 300}, 100, 100, 0, 0, 0};
@@ -352,7 +352,7 @@ TEST(saturated)
     assert_in_range(lows, 500 / 18, 500 / 17);
 }
 
-// Stores and partials alone take turns; either alone has the whole link.
+// Only stores and partials alternate. Either alone has the whole link.
 TEST(low_classes)
 {
     traffic both = {{0, 0, 100, 0, 100}, 100, 100, 0, 0, 0};
@@ -413,8 +413,8 @@ static long lead_of(const traffic &t, long dispatch, long partials)
     return dispatch * t.rows * t.row_packets - partials * t.tokens * (t.row_packets + 1);
 }
 
-// Both have packets all the time: dispatch is so many rows ahead, give or take what one packet
-// changes, and both end together.
+// Both always have packets. Dispatch is ahead by t.lead rows, within a few packets, until one of
+// them ends.
 TEST(in_step)
 {
     dice rng;
@@ -437,7 +437,7 @@ TEST(in_step)
         for (unsigned s : b.sources) {
             (s == ST ? dispatch : partials)++;
             const long lead = lead_of(t, dispatch, partials);
-            // of the queue, dispatch comes in packets of any length: at first it is not here
+            // Dispatch packets in the queue have any length, so the first ones are late.
             settled += lead >= row - down;
             if (settled && dispatch < t.packets[ST] && partials < t.packets[PART])
                 assert_in_range(lead + 8 * row, 8 * row + row - 2 * down - up,
@@ -447,8 +447,8 @@ TEST(in_step)
     }
 }
 
-// No partial sum: dispatch goes as far ahead as it may, and then a row whenever the link was idle
-// long enough. Other stores pass it, and behind it nothing but what is in its queue waits.
+// Without partial sums dispatch goes as far ahead as it may. Then a row goes whenever the link was
+// idle long enough. Other stores pass it, and only what is in its queue waits.
 TEST(held)
 {
     dice rng;
@@ -486,7 +486,7 @@ TEST(held)
     }
 }
 
-// Gradients leave while dispatch is held for ever, and behind at most one other store and as many
+// Gradients leave while dispatch is held for ever. Each follows at most one other store and as many
 // partial sums.
 TEST(gradients_pass)
 {
@@ -521,7 +521,7 @@ TEST(gradients_pass)
     }
 }
 
-// A gradient before each of them leaves the turns of row_sum's stores and the queue as they are.
+// A gradient before each of them does not change the turns of row_sum's stores and the queue.
 TEST_IF(PARAM_GateGradients, stores_take_turns_behind_gradients)
 {
     for (unsigned sums : {1u, 2u}) { // for each of the queue
@@ -545,8 +545,8 @@ TEST_IF(PARAM_GateGradients, stores_take_turns_behind_gradients)
     }
 }
 
-// A layer takes the same cycles whatever the one before was like: turns, throttle and dispatch
-// throttle begin anew with each.
+// A layer takes the same cycles whatever the previous one was. Turns, throttle and dispatch
+// throttle restart with each layer.
 TEST(layers_begin_alike)
 {
     dice rng;
@@ -582,7 +582,7 @@ TEST(layers_begin_alike)
     }
 }
 
-// Before the counts are here, and where no dispatch throttle is set: in turns.
+// Before the counts are present, and without a dispatch throttle, they alternate.
 TEST(not_in_step_yet)
 {
     for (unsigned on : {0u, 1u}) {

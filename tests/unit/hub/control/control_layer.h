@@ -24,9 +24,10 @@ static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemByt
 static const unsigned EXPERTS = PARAM_MaxExperts, MAX_LOCAL = PARAM_MaxLocalExperts;
 static const bool TILES = PARAM_TileReductions;
 static const bool CACHED = PARAM_CachedHandle; // layers may use the counts of others
-// the switch, in some layers: READYs in place of signals
+// the switch in some layers: READYs replace signals
 static const bool BY_SWITCH = PARAM_SwitchReductions;
-// cycles from the FLAG of a tile to the next one: of the packet, and 15 for an instruction's fetch
+// cycles from the FLAG of a tile to the next one: those of the packet, and 15 for an instruction's
+// fetch
 static const unsigned TILE_CYCLES = 15 + MW_HEADER_BYTES / F + 3;
 static const uint32_t MAX_COUNT = (2u << PARAM_TokensLog2) - 1; // of a copy count
 
@@ -59,7 +60,7 @@ struct expected {
     }
 };
 
-/// What control must make of its instructions in a layer.
+/// The packets that control must make of its instructions in a layer.
 struct control_layer : model<Vcontrol> {
     layer l{rng};
     node_cfg cfg;
@@ -74,7 +75,7 @@ struct control_layer : model<Vcontrol> {
         return PARAM_SourceLists && in.op == MW_I_FLAG && in.flags & 4;
     }
 
-    // The error that it is, 0 if none.
+    // The error of an instruction, 0 if none.
     unsigned refusal(const mw_instr &in) const
     {
         switch (in.op) {
@@ -134,7 +135,7 @@ struct control_layer : model<Vcontrol> {
         return order;
     }
 
-    // Of a token, as the unit sees it.
+    // The GPUs of a token, as the unit sees them.
     uint32_t gpus_of(unsigned token) const
     {
         uint32_t seen = 0;

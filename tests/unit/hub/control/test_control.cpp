@@ -11,7 +11,7 @@ using namespace tb;
 struct hub : control_layer {
     unsigned readys = 0;           // packets
     unsigned rested = TILE_CYCLES; // cycles since the last tile was taken
-    unsigned tiles = 0;            // that have returned, and are reported
+    unsigned tiles = 0;            // that have returned and are reported
 
     hub()
     {
@@ -51,7 +51,7 @@ struct hub : control_layer {
             go();
     }
 
-    // A layer begins, which uses the counts of the one before it or not.
+    // Begins a layer, which may use the counts of the previous one.
     void go(bool cached = false)
     {
         const unsigned busy = l.busy;
@@ -93,7 +93,7 @@ struct hub : control_layer {
         assert_true(want_cst.empty() && want_clo.empty() && want_events.empty());
     }
 
-    // Everything asked for so far comes out.
+    // Runs until all outputs requested so far have come.
     void settle_down()
     {
         l.busy = 0;
@@ -105,8 +105,8 @@ struct hub : control_layer {
         errors.done();
     }
 
-    // Copy counts of every GPU, own included, in random order; between them words of kind 0,
-    // and some that cannot be.
+    // Copy counts of every GPU, own included, in random order. Words of kind 0 and invalid ones
+    // come between.
     void copies()
     {
         std::vector<unsigned> order(N);
@@ -178,7 +178,8 @@ struct hub : control_layer {
         assert_int_equal(dut.recv_rows_o, recv);
     }
 
-    // Copy counts of all GPUs, own tokens in an order by them, and the tokens as they are taken.
+    // Copy counts of all GPUs, own tokens in the order that follows from them, and the tokens as
+    // they are taken.
     void ordered(unsigned charge)
     {
         if (counted)
@@ -224,11 +225,11 @@ struct hub : control_layer {
         }
     }
 
-    // `order` of tokens with these classes by the hot GPUs, and the tokens as they are taken.
+    // `order` of tokens with these classes of hot GPUs, and the tokens as they are taken.
     void take_ordered(unsigned first, unsigned count, unsigned charge,
                       const std::vector<unsigned> &classes, unsigned hot)
     {
-        if (percent(50)) { // the walk before it was of other tokens, or of none
+        if (percent(50)) { // the previous walk was of other tokens, or of none
             const unsigned at = below(l.tokens);
             // a second count of own tokens adds to the share
             run(instr(CACHED ? MW_I_ORDER : rng.pick({MW_I_COUNT, MW_I_ORDER}), 1, 0, at,
@@ -242,7 +243,7 @@ struct hub : control_layer {
         dut.begin_stop_i = static_cast<uint16_t>(first + count);
         cycle();
         dut.begin_valid_i = 0;
-        cycles(200); // nothing is taken while the lists are got ready
+        cycles(200); // nothing is taken while the lists are prepared
         std::vector<unsigned> got;
         while (got.size() < count) {
             until("a token", 200, [&] { return dut.pick_valid_o; });
@@ -329,7 +330,7 @@ struct hub : control_layer {
         dut.ack_port_i = static_cast<uint8_t>(dut.ack_valid_i ? acks.front() : below(N));
     }
 
-    // Answers come in any order; who has answered does so again, which counts no more.
+    // Answers come in any order. A GPU that has answered does so again, which must not count.
     void drive_answers()
     {
         dut.ack_rx_i = 0;
@@ -452,7 +453,7 @@ struct hub : control_layer {
     }
 
     static uint64_t lane(unsigned home, unsigned index) { return 1u << 20 | home << 15 | index; }
-    // As many lanes as it has are the next ones, from the first place on; the others hold anything.
+    // The valid lanes are the next ones, from the first place on. The others may hold anything.
     void expect_ready(const bytes &got)
     {
         uint64_t head_words[2] = {}, lanes;
@@ -579,7 +580,7 @@ TEST(prefix)
     assert_in_range(bad, 40 * N * N / 2, UINT32_MAX);
 }
 
-// Counts of copies, order of own tokens and what is given of it, with what it is charged.
+// Counts of copies, and the order in which own tokens are issued, with the charge for each.
 TEST(order)
 {
     unsigned changed = 0;

@@ -82,7 +82,7 @@ struct bench : model<Vctrl_packets> {
         SAME(dut.ctl_valid_o, offered);
         if (offered)
             check_offered();
-        // what concerns the GPU itself takes no packet
+        // an ACK or signal for the GPU itself needs no packet
         const bool ack_own = wants[ACK].here && wants[ACK].dst == port;
         const bool sig_own = wants[SIGNAL].here && wants[SIGNAL].dst == port;
         SAME(dut.own_ack_o, ack_own);

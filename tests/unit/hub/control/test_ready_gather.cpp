@@ -43,7 +43,7 @@ struct gather : model<Vready_gather> {
 
     void sample() override
     {
-        // what is due in this cycle: three, or 16 cycles without one
+        // due in this cycle: three lanes, or 16 cycles without one
         if (!inside.empty()) {
             const bool three = inside.size() == LANES, pause = now - inside.back().taken >= 16;
             if (!due) {
@@ -104,7 +104,7 @@ TEST(every_lane_leaves)
     assert_true(full > 1000 && paused > 100);
 }
 
-// Two lanes about as far apart as the pause is long.
+// The distance of two lanes is about as long as the pause.
 TEST(about_the_pause)
 {
     gather b;

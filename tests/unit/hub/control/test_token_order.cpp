@@ -18,7 +18,8 @@ using namespace tb;
 
 static const unsigned N = PARAM_N, HOT = PARAM_Hot, T = PARAM_TokensLog2, CLASSES = 1u << HOT;
 
-// The rule: of the tokens that are left, by their classes, in the order of their numbers.
+// The rule selects the class with the least sum of squares among those with tokens. Inside a class
+// tokens have the order of their numbers.
 static std::vector<unsigned> by_rule(const std::vector<std::pair<unsigned, unsigned>> &tokens)
 {
     const int64_t n = static_cast<int64_t>(tokens.size());
@@ -56,8 +57,8 @@ struct lists {
     unsigned first, stop;
     std::vector<unsigned> gpus; // of each token
     unsigned hot[HOT];
-    bool certain;   // nothing keeps them from being made
-    uint64_t there; // they are, from then on
+    bool certain;   // nothing prevents their completion
+    uint64_t there; // cycle from which on they are complete
 };
 
 struct orders : model<Vtoken_order> {
@@ -87,7 +88,7 @@ struct orders : model<Vtoken_order> {
 
     bool open() const { return given.size() < stop - first; }
 
-    // Each begins when it may, else it is left out.
+    // Each begins when it may, and is left out otherwise.
     void sort(unsigned a, unsigned b)
     {
         if (sorting || !dut.ready_o)
@@ -132,7 +133,7 @@ struct orders : model<Vtoken_order> {
     unsigned chosen = 0, natural = 0, mixed = 0;
 
   private:
-    // Clocks that lists may take to serve what has begun: two rounds, two for each token that
+    // The most clocks until lists serve the range in progress: two rounds, two for each token that
     // leaves them, and the first choice.
     const uint64_t WORST = 3 * CLASSES + 2 * (1u << T) + 3 * HOT + 12;
 
@@ -200,7 +201,7 @@ struct orders : model<Vtoken_order> {
         quiet = open() ? 0 : quiet + 1;
     }
 
-    // Long enough since lists of this range were made: nothing is dropped any more.
+    // Lists of this range are old enough that nothing is dropped any more.
     bool settled() const
     {
         for (const lists &l : made)
@@ -209,13 +210,13 @@ struct orders : model<Vtoken_order> {
         return true;
     }
 
-    // They serve what is under way: too late to lose them.
+    // They serve the range in progress, and can no longer be lost.
     bool used(const lists &l) const
     {
         return open() && l.first == first && l.stop == stop && now > std::max(l.there, begun) + 2;
     }
 
-    // What was given, behind its last token.
+    // Checks the tokens of a range after its last one.
     void check()
     {
         const unsigned n = stop - first;
@@ -236,7 +237,7 @@ struct orders : model<Vtoken_order> {
             if (l.first != first || l.stop != stop || !l.certain)
                 continue;
             const uint64_t from = std::max(l.there, begun), until = from + WORST;
-            // all that were taken later are by choice
+            // all that were taken later follow the choice
             unsigned late = 0;
             while (late < n && taken_at[late] <= until)
                 late++;
@@ -247,14 +248,15 @@ struct orders : model<Vtoken_order> {
         chosen += prefix == 0 && n > 1;
         natural += prefix == n;
         mixed += prefix > 0 && prefix < n;
-        // what served is used up; what is of this range and was made before the end may have
+        // lists that served are used up, and others of this range that were made before the end may
+        // be
         made.erase(
             std::remove_if(made.begin(), made.end(),
                            [&](const lists &l) { return l.first == first && l.stop == stop; }),
             made.end());
     }
 
-    // The first `most` of what was given, or fewer, came by number, and the rest by the rule.
+    // At most the first `most` tokens came by number, and the rest by the rule.
     bool explains(const lists &l, unsigned most) const
     {
         const unsigned n = stop - first;
@@ -292,8 +294,8 @@ static void vary(orders &b)
     b.spread = b.rng.pick({0, 10, 30, 50, 50, 50, 90, 100, 101});
 }
 
-// Lists are there before the range begins, or soon behind it: the rule from the
-// first token, or nearly.
+// Lists are complete before the range begins, or soon after. The rule holds from the first token or
+// nearly.
 TEST(made_before)
 {
     orders b;
@@ -308,7 +310,7 @@ TEST(made_before)
     assert_true(b.chosen + b.mixed > 5);
 }
 
-// Made while tokens are taken.
+// Lists are made while tokens are taken.
 TEST(made_meanwhile)
 {
     orders b;
@@ -323,7 +325,7 @@ TEST(made_meanwhile)
     assert_true(b.mixed > 5);
 }
 
-// No list, one of another range, one that has served.
+// No list, one of another range, and one that has already served.
 TEST(by_number)
 {
     orders b;
@@ -349,7 +351,7 @@ TEST(by_number)
     assert_true(b.natural >= 21);
 }
 
-// Anything at any time, with layers that are broken off.
+// Any operation at any time, with aborted layers.
 TEST(any_time)
 {
     orders b;
@@ -382,7 +384,7 @@ TEST(any_time)
     assert_true(all_kinds());
 }
 
-// The worst case of a list: all tokens in one class, none in the one that is wanted.
+// The worst case of a list: all tokens in one class, and none in the chosen one.
 TEST(one_class)
 {
     orders b;

@@ -45,8 +45,8 @@ struct load : model<Vload> {
                                           : 1 + below(1u << row_shift);
     mw_instr in = {};
     std::deque<tile> to_report, reported; // reported: and not granted
-    std::deque<part> far, own;            // of granted tiles, which are to come
-    std::deque<unsigned> open;            // numbers of rows on their way
+    std::deque<part> far, own;            // of granted tiles, not seen yet
+    std::deque<unsigned> open;            // numbers of rows in flight
     bool refused = false;
     unsigned offered = 0, far_open = 0, most_open = 0, most_reported = 0, landed = 0, retired = 0;
 
@@ -227,7 +227,7 @@ TEST(every_row_is_loaded_once)
     assert_int_equal(most_reported, SYNCS);
 }
 
-// Parts whose numbers no lane has room for, and rows of more parts than may be open.
+// Parts with numbers that no lane can hold, and rows of more parts than may be open.
 TEST(parts_that_do_not_fit_are_bounds)
 {
     load b;
@@ -289,7 +289,7 @@ TEST(ranges_that_do_not_exist_are_bounds)
     b.run(b.load_first, 3, 2, 0);
 }
 
-// A grant of what was not reported names no row, and the next instruction loads all of its own.
+// A grant of a tile that was not reported names no row. The next instruction loads all of its rows.
 TEST(grants_of_nothing_are_counted_wrong)
 {
     load b;

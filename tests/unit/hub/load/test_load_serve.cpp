@@ -26,13 +26,13 @@ struct serve : model<Vload_serve> {
     const unsigned parts = rng.pick({0u, 1u, 3u, 7u}); // log2 of those of a row
     const unsigned shift = 7 + below(parts == 7 ? 1 : 4),
                    bytes = parts ? 1u << shift : 16 * (1 + below((1u << shift) / 16));
-    // of some, rows begin or end behind memory
+    // with some bases, rows begin or end beyond memory
     const uint64_t base =
         percent(50) ? below(64) << 7
                     : MEMORY - (below(16) << shift) + (static_cast<uint64_t>(below(2)) << 35);
-    std::deque<fetch> here;    // FETCHs that are taken and not offered
+    std::deque<fetch> here;    // FETCHs that were taken and not yet offered
     std::deque<unsigned> mine; // and own rows
-    bool last_own = false;     // the transfer that was made last
+    bool last_own = false;     // kind of the last transfer
     unsigned rate = 100, places = 0, most = 0, poisoned = 0, served = 0;
 
     serve()
@@ -87,7 +87,7 @@ struct serve : model<Vload_serve> {
     void sample() override
     {
         assert_true(!dut.push_i || dut.room_o); // a reader that keeps its window has a place
-        const bool fetched = dut.xfer_valid_o && !dut.xfer_own_o; // the oldest, which is still here
+        const bool fetched = dut.xfer_valid_o && !dut.xfer_own_o; // the oldest, still queued
         last_own = last_own && !fetched;
         if (dut.own_valid_i && dut.own_ready_o) {
             const bool waits = here.size() > fetched && here[fetched].since + QUEUE < now;

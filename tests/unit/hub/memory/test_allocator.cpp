@@ -58,11 +58,11 @@ struct alloc : model<Vallocator> {
     bool asks[2] = {}, waits[2] = {}, waits_for_miss = false;
     key wanted[2] = {}, miss_of_1{};
     end phase = Wait, phase_before = Wait; ///< of the oldest miss, in this cycle and at its start
-    bool retired = false;                  ///< it goes at the end of this cycle
+    bool retired = false;                  ///< it is removed at the end of this cycle
     line result{};
     bool keep = false;
     size_t issued = 0;    ///< of `misses`
-    unsigned missing = 0; ///< rows that a handle has not
+    unsigned missing = 0; ///< rows that a handle does not have
     unsigned epoch = 0, hits = 0, full = 0, rows_given = 0, outsides = 0, joins = 0, busy = 70;
 
     alloc()
@@ -83,7 +83,7 @@ struct alloc : model<Vallocator> {
         const unsigned log2 = get("cache_log2");
         return PARAM_CacheLimit && log2 >= 4 && log2 < MOST ? log2 : MOST;
     }
-    /// Each bit of expert and token goes to one bit of the index.
+    /// Each bit of expert and token selects one bit of the index.
     unsigned index(const key &k) const
     {
         const unsigned bits = size();
@@ -115,7 +115,7 @@ struct alloc : model<Vallocator> {
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
     }
-    /// The next layer, which uses the rows of `epoch` or not.
+    /// Begins the next layer, which may use the rows of `epoch`.
     void next_layer(unsigned of_layer, bool uses_handle)
     {
         cached = PARAM_CachedHandle && uses_handle;
@@ -134,7 +134,7 @@ struct alloc : model<Vallocator> {
         given.assign(1u << LOCAL, 0);
         cache.clear();
     }
-    /// Also what the cache and the table hold from before.
+    /// Resets, and keeps the old contents of cache and table.
     void restart()
     {
         dut.req_valid_i[0] = dut.req_valid_i[1] = dut.sweep_i = dut.alm_rd_rvalid_i = 0;
@@ -319,7 +319,7 @@ struct alloc : model<Vallocator> {
             phase = Write;
         }
     }
-    /// The look-up that was taken in the cycle before.
+    /// Compares the look-up that was taken in the previous cycle.
     void compare()
     {
         if (!looking) {
@@ -403,7 +403,7 @@ TEST(rows_as_in_the_table_and_the_cache)
             b.next_layer(j + 1, j > 0 && b.percent(50));
             b.layer(300 + b.below(500));
         }
-        if (b.percent(30)) // ended in the middle
+        if (b.percent(30)) // ends in the middle
             b.busy = 95;
         b.cycles(50);
     }

@@ -40,7 +40,7 @@ TEST(the_last_one_counts)
     for (unsigned i = 0; i < 20000; i++) {
         b.look();
         b.dut.go_i = b.rng.one_in(100);
-        const unsigned src = b.below(N), last = N << PARAM_TokensLog2, // a row behind the last one
+        const unsigned src = b.below(N), last = N << PARAM_TokensLog2, // a row beyond the last one
             rows = b.percent(10) ? last : b.below(last + 1);
         b.dut.ev_valid_i = b.percent(30);
         b.dut.ev_notified_i = b.percent(70);

@@ -125,7 +125,8 @@ TEST(rows_in_order)
     }
 }
 
-// One input in two cycles. Rows that were complete before row 0 follow it, one in two cycles.
+// One input in two cycles. Rows that were complete before row 0 are reported after it, one in two
+// cycles.
 TEST(rates)
 {
     tracker t;

@@ -40,8 +40,8 @@ struct tracker : model<Vtoken_tracker> {
     unsigned lane_rate = 100;
     uint64_t notified = 0;
     watch lanes{"lanes"};
-    std::deque<unsigned> finished;          // whose lanes are to come
-    std::deque<unsigned> *grants = nullptr; // where the switch's answers go
+    std::deque<unsigned> finished;          // tokens with a lane to come
+    std::deque<unsigned> *grants = nullptr; // destination of the switch's answers
     std::deque<unsigned> ready;             // tokens whose last expert has signalled, oldest first
     bool went = false;
 
@@ -52,10 +52,10 @@ struct tracker : model<Vtoken_tracker> {
     source<arm> arms;
     source<unsigned> own, sig;
     std::deque<unsigned> pieces; // bytes of each sig, where rows return
-    std::vector<unsigned> bytes; // of a row that is not whole
+    std::vector<unsigned> bytes; // of an incomplete row
 
     tracker() { reset(); }
-    // With tables that are swept, and a layer begun.
+    // Sweeps the tables and begins a layer.
     tracker(unsigned port, unsigned shift, unsigned epoch) : tracker()
     {
         configure(port, shift, epoch);
@@ -92,7 +92,7 @@ struct tracker : model<Vtoken_tracker> {
         out.forget();
     }
 
-    // One cycle for each token of the configuration, and the one that starts it.
+    // One cycle for each token of the configuration, after the one that starts the sweep.
     void sweep()
     {
         dut.sweep_i = 1;
@@ -119,7 +119,7 @@ struct tracker : model<Vtoken_tracker> {
         dut.rdy_ready_i = percent(rate);
     }
 
-    // An error comes in the cycle behind.
+    // An error comes in the next cycle.
     void wrong(unsigned code) { errors.expect_between(now + 1, now + 1, code); }
 
     void signal(unsigned token)
@@ -133,7 +133,7 @@ struct tracker : model<Vtoken_tracker> {
             (waits[index] ? finished : ready).push_back(index);
     }
 
-    // A piece of a row: each row_bytes of a token's bytes are a signal.
+    // A piece of a row. Each row_bytes of a token's bytes count as a signal.
     void land(unsigned token)
     {
         const unsigned index = token - first, row = static_cast<unsigned>(cfg["row_bytes"]);
@@ -160,7 +160,7 @@ struct tracker : model<Vtoken_tracker> {
         ready.push_back(index);
     }
 
-    // What is taken in this cycle, if anything.
+    // The request that is taken in this cycle, if any.
     void taken()
     {
         assert_true((dut.arm_valid_i && dut.arm_ready_o) + (dut.own_valid_i && dut.own_ready_o) +
@@ -220,7 +220,7 @@ struct tracker : model<Vtoken_tracker> {
         errors.done();
     }
 
-    // Tokens are armed in any order; the first ones are left unfinished.
+    // Tokens are armed in any order, and the first ones stay unfinished.
     void layer(unsigned unfinished)
     {
         rate = 10 + below(91);
@@ -287,7 +287,7 @@ TEST(rows_in_pieces)
             const unsigned own = b.below(2), rows = b.rng.between(1, row < 5000 ? 15 : 3);
             b.arms.queue.push_back({b.first + t, own + rows, false});
             order.insert(order.end(), own, {b.first + t, 0});
-            // in the next layer nothing is left of what is left out here
+            // bytes that are left out here have no effect in the next layer
             unsigned to_come = rows * row - (t % 4 == 3 ? b.rng.between(1, row) : 0);
             while (to_come) {
                 const unsigned piece = std::min(to_come, b.rng.between(1, 128));
@@ -340,7 +340,7 @@ TEST(a_broken_layer_leaves_nothing)
     }
 }
 
-// Tables have any contents at first, and behind a sweep for fewer tokens those of the others.
+// Tables have random contents at first. After a sweep for fewer tokens the others keep theirs.
 TEST(a_sweep_covers_the_tokens_there_are)
 {
     tracker b;
@@ -359,7 +359,7 @@ TEST(a_sweep_covers_the_tokens_there_are)
     assert_int_equal(b.errors.count(MW_HWERR_COUNT), 1 + 4 + 32 + 8 + 32 + 2);
 }
 
-// Nothing is taken during a sweep; what waits is taken behind it.
+// Nothing is taken during a sweep. Requests that wait are taken after it.
 TEST(a_sweep_keeps_others_waiting)
 {
     tracker b(0, 5, 1);
@@ -378,7 +378,7 @@ TEST(a_sweep_keeps_others_waiting)
     assert_int_equal(b.done, 0);
 }
 
-// Each error by its name, from each side, in the cycle behind.
+// Each error by its name, from each side, in the next cycle.
 TEST(errors)
 {
     tracker b(1, 3, 2);
@@ -399,7 +399,7 @@ TEST(errors)
     }
     assert_int_equal(b.errors.count(MW_HWERR_COUNT), 16);
     assert_int_equal(b.done, 8);
-    for (unsigned t = 8; t < 16; t++) // of the layer before
+    for (unsigned t = 8; t < 16; t++) // of the previous layer
         b.arms.queue.push_back({t, 5, false});
     b.finish();
     b.configure(1, 3, 3);
@@ -411,7 +411,8 @@ TEST(errors)
     assert_int_equal(b.done, 8);
 }
 
-// A reset forgets what was taken, and a sweep; go forgets tokens that nobody took.
+// A reset clears requests that were taken, and a sweep. go clears tokens that combine has not
+// taken.
 TEST(reset_and_go_forget)
 {
     tracker b(0, 4, 1);
@@ -437,8 +438,8 @@ TEST(reset_and_go_forget)
     }
 }
 
-// The switch answers each lane some time later, those of tokens without own experts at any time
-// behind their arming; wrong GRANTs between.
+// The switch answers each lane some time later. Tokens without own experts are granted at any time
+// after they are armed. Invalid GRANTs come between.
 TEST_IF(BY_SWITCH, granted_tokens_become_ready)
 {
     tracker b;
@@ -475,7 +476,7 @@ TEST_IF(BY_SWITCH, granted_tokens_become_ready)
             }
             if (b.sig.empty()) {
                 if (b.rng.one_in(20)) {
-                    // wrong: another GPU's, or one that does not wait
+                    // invalid: of another GPU, or of a token that does not wait
                     const unsigned token = b.below(64), index = token - b.first;
                     if (token < b.first || index >= b.tokens || !b.waits[index] ||
                         b.left[index] > 2)
@@ -498,7 +499,7 @@ TEST_IF(BY_SWITCH, granted_tokens_become_ready)
     assert_true(b.errors.count(MW_HWERR_COUNT) > 20 && b.errors.count(MW_HWERR_BOUNDS) > 20);
 }
 
-// A lane that nobody takes holds up own signals alone.
+// A lane that is not taken delays own signals only.
 TEST_IF(BY_SWITCH, a_lane_waits_alone)
 {
     tracker b;
@@ -526,8 +527,8 @@ TEST_IF(BY_SWITCH, a_lane_waits_alone)
     assert_int_equal(b.done, 5);
 }
 
-// What waits for a GRANT when a layer is broken off waits no more in the next of its epoch;
-// and without switch_reductions nothing waits.
+// A token that waits for a GRANT when a layer is aborted does not wait in the next layer of its
+// epoch. Without switch_reductions no token waits.
 TEST_IF(BY_SWITCH, a_sweep_forgets_who_waits)
 {
     tracker b;
@@ -560,7 +561,7 @@ TEST_IF(TILES, granted_tokens_that_nothing_armed)
         b.go();
         b.rate = 10 + b.below(91);
         b.sig.rate = 20 + b.below(81);
-        if (!b.tiles) { // what waits for a GRANT here waits no more in later layers
+        if (!b.tiles) { // a token that waits for a GRANT here does not wait in later layers
             for (unsigned t = 0; t < b.tokens; t++)
                 b.arms.queue.push_back({b.first + t, b.below(2), true});
             b.finish();

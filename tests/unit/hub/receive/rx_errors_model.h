@@ -109,7 +109,7 @@ struct hub : rx_bench {
         flags += dut.ev_valid_o[0];
         events += dut.ev_valid_o[1];
         counts += dut.cnt_valid_o;
-        assert_true(dut.rows_here_o || !all_rows || dut.go_i); // once all are here they stay
+        assert_true(dut.rows_here_o || !all_rows || dut.go_i); // once set, it stays set
         all_rows = dut.rows_here_o && !dut.go_i;
     }
 
@@ -164,8 +164,8 @@ struct hub : rx_bench {
         return p;
     }
 
-    // The flits of a packet of a class, in consecutive cycles; marked from flit `bad` on,
-    // or as the packet says.
+    // Sends the flits of a packet of a class in consecutive cycles. Flits are marked from `bad` on,
+    // or as the packet requires.
     void send(const packet &p, unsigned cls, size_t bad = SIZE_MAX)
     {
         const wire w = encode(p, F, &rng);
@@ -191,13 +191,13 @@ struct hub : rx_bench {
         cycles(3);
     }
 
-    // A packet of class STORE, and all that comes of it.
+    // Sends a packet of class STORE, and waits for all its effects.
     void lands(const packet &p)
     {
         send(p, MW_CLS_STORE);
         settle_down();
     }
-    // The same of one that counts: those of this GPU are control's.
+    // The same for a packet that counts. This GPU's own come from control.
     void comes(const packet &p)
     {
         if (p.h.src != PORT)
@@ -205,7 +205,7 @@ struct hub : rx_bench {
         control.queue.push_back(encode(p, F, &rng));
         settle_down();
     }
-    // What comes of it is an error, in these cycles from now on, whatever else.
+    // The packet causes an error between these cycles from now, and may have other effects.
     void reports(unsigned code, unit u, uint64_t from, uint64_t until, const packet &p)
     {
         errors.expect_between(now + from, now + until, code, u);
@@ -223,7 +223,7 @@ struct hub : rx_bench {
         dut.arm_valid_i = 0;
     }
 
-    // Sends the packet, which is wrong, and sees that nothing comes of it but this error, n times.
+    // Sends an invalid packet, and checks that its only effect is this error, n times.
     enum way { LINK, LOCAL, CONTROL };
     void fails(unit u, unsigned code, const packet &p, way where = LINK, unsigned n = 1)
     {
@@ -250,7 +250,7 @@ struct hub : rx_bench {
             assert_int_equal(credits[c] - given[c], where == LINK && c == p.h.cls);
         assert_true(mem.data == before);
     }
-    // A store does, from wherever it comes.
+    // The same for a store from each source.
     void rejects(unsigned code, const packet &p, unsigned n = 1)
     {
         for (way where : {LINK, LOCAL, CONTROL})
@@ -289,7 +289,7 @@ struct hub : rx_bench {
         complete(le);
         return dut.stat_expected_o;
     }
-    // All of a token's row at an expert.
+    // Sends a token's whole row at an expert.
     void whole_row(unsigned token, unsigned le)
     {
         for (unsigned at = 0; at < ROW; at += 128)

@@ -24,7 +24,7 @@ TEST(slots_that_rows_return_to)
     };
     for (unsigned token = 0; token < 1u << TOKEN_SHIFT; token++) {
         for (unsigned place = 0; place < 1u << shift; place++) {
-            const unsigned rows = 256; // of the stride all is row
+            const unsigned rows = 256; // the row fills the stride
             if (token >= slots || place >= places)
                 b.rejects(MW_HWERR_BOUNDS, b.store(at(token, place, F * b.below(rows / F)), F));
             b.rejects(MW_HWERR_BOUNDS, b.store(at(token, place, rows - F), 2 * F));
@@ -32,8 +32,8 @@ TEST(slots_that_rows_return_to)
     }
     packet signal = b.bare(MW_OP_SIGNAL, PORT << TOKEN_SHIFT);
     b.fails(RX, MW_HWERR_OPCODE, signal);
-    // Two rows in pieces of any place: the token is ready with the last byte of both,
-    // and with none more.
+    // Two rows in pieces in random order. The token is ready with the last byte of both, and not
+    // before.
     b.arm(4, 2);
     std::vector<unsigned> pieces;
     for (unsigned i = 0; i < 2 * ROW / 32; i++)
@@ -105,7 +105,6 @@ struct listed_hub : hub {
     listed_hub()
     {
         // a list of each GPU: list g has rows of GPU g
-        // a list of each GPU: list g has rows of GPU g
         set({{"row_returns", 1},
              {"source_lists", 1},
              {"local_experts", 1},
@@ -138,8 +137,8 @@ struct listed_hub : hub {
         p.h.addr = addr;
         return p;
     }
-    // Whether a FLAG says what is there; a false one is COUNT, of that unit, some cycles
-    // behind its arrival.
+    // Sends a FLAG that is right or wrong about the rows. A wrong one is COUNT of that unit, some
+    // cycles after its arrival.
     void tells(const packet &p, bool right, unit u)
     {
         if (right)
@@ -158,7 +157,7 @@ TEST(rows_of_lists_that_cannot_be)
     b.rejects(MW_HWERR_BOUNDS, b.chosen(3, b.PLACES, MW_STAGE_DISPATCH, 0, 128)); // a list is full
     b.rejects(MW_HWERR_BOUNDS, b.chosen(3, b.PLACES, MW_STAGE_GATE, 0, 4 * K));
     b.rejects(MW_HWERR_BOUNDS, b.chosen(3, (1u << MW_ROW_BITS) - 1, MW_STAGE_DISPATCH, 0, 128));
-    for (unsigned home = 0; home < N; home++) { // who sends it is not where it returns
+    for (unsigned home = 0; home < N; home++) { // the sender need not be the home
         packet p = b.chosen(3, 0, MW_STAGE_DISPATCH, 0, 128);
         p.h.addr = static_cast<uint64_t>(home << TOKEN_SHIFT | 3) << ROW_SHIFT;
         if (home != OTHER)
@@ -170,7 +169,7 @@ TEST(rows_of_lists_that_cannot_be)
         b.rejects(MW_HWERR_BOUNDS, p);
     }
     packet p = b.chosen(3, 0, MW_STAGE_DISPATCH, 0, 128);
-    p.set_targets({own(1)}); // an expert that the map has and this layer has not
+    p.set_targets({own(1)}); // an expert that the map has and this layer does not
     b.rejects(MW_HWERR_BOUNDS, p);
     b.rejects(MW_HWERR_OPCODE, b.words(MW_COUNTS_ROWS, {1, 2, 3, 4}));
     b.whole(3, 2);
@@ -214,8 +213,8 @@ TEST(flags_that_say_what_is_not)
         c.tells(c.said(MW_FLAG_LIST, have << 7), false, SAID); // again
         assert_int_equal(c.expected(OTHER), have);
     }
-    // A source that says it again stands for no other: all lists are complete when each
-    // source has said so.
+    // A source that repeats its FLAG does not replace another one. All lists are complete when each
+    // source has sent its own.
     for (unsigned last = 0; last < N; last++) {
         listed_hub c;
         for (unsigned i = 0; i < 2 * N; i++) {
@@ -232,8 +231,8 @@ TEST(flags_that_say_what_is_not)
         c.tells(p, true, SAID);
         assert_true(c.dut.counts_all_o);
     }
-    // No row comes behind it, whatever it said: what is there counts, and what
-    // comes later does not.
+    // The FLAG ends the list, whatever its number. Rows that are present count, and later ones are
+    // COUNT.
     for (unsigned have = 0; have < 3; have++) {
         for (unsigned said = 0; said < 4; said++) {
             listed_hub c;
@@ -250,10 +249,9 @@ TEST(flags_that_say_what_is_not)
             assert_int_equal(c.row_events, have);
         }
     }
-    // A tile's rows are there when its FLAG comes, others may be.
+    // The rows of a tile are present when its FLAG comes. Others may be, too.
     b.arm(4, 31);
-    // Bytes of two sources come in pieces of any size, which end anywhere in front of
-    // a FLAG or behind it.
+    // Bytes of two sources come in pieces of any size, before or after a FLAG.
     const unsigned sources[] = {OTHER, 3}, slot = ST_LO + ((4u << 2 | 1) << ROW_SHIFT);
     unsigned bytes_of[2] = {}, in_all = 0;
     auto land = [&](unsigned s, unsigned len) {
@@ -277,8 +275,7 @@ TEST(flags_that_say_what_is_not)
         else
             tile(s, b.percent(50) ? bytes_of[s] / ROW : b.below(3));
     }
-    for (unsigned s = 0; s < 2;
-         s++) { // half a row is none, and becomes one behind the FLAG of the tile before
+    for (unsigned s = 0; s < 2; s++) { // half a row does not count, and is completed after the FLAG
         tile(s, bytes_of[s] / ROW);
         while (bytes_of[s] % ROW != ROW / 2)
             land(s, 32);
@@ -287,7 +284,7 @@ TEST(flags_that_say_what_is_not)
         land(s, 128);
         tile(s, 1);
     }
-    // What has landed in a layer is nothing to the next one.
+    // Bytes that have landed in a layer do not count in the next one.
     land(0, 128);
     land(0, 128);
     land(1, 96);

@@ -22,7 +22,7 @@ TEST(stores_of_another_kind)
             p.h.opcode = op;
             p.h.epoch = (b.epoch + e) % 4;
             b.rejects(MW_HWERR_EPOCH, p);
-            p.h.poison = 1; // the epoch comes before poison
+            p.h.poison = 1; // the epoch is checked before poison
             b.rejects(MW_HWERR_EPOCH, p);
             p.h.epoch = b.epoch;
             b.rejects(MW_HWERR_POISON, p);
@@ -35,7 +35,7 @@ TEST(stores_of_another_kind)
         packet p = b.store(ST_LO, 64);
         p.h.opcode = op;
         b.rejects(MW_HWERR_OPCODE, p);
-        p.h.len = 0; // the opcode comes before the length
+        p.h.len = 0; // the opcode is checked before the length
         p.payload.clear();
         b.rejects(MW_HWERR_OPCODE, p);
     }
@@ -67,7 +67,7 @@ TEST(stores_of_a_wrong_length)
         p.payload.resize(len);
         b.rejects(MW_HWERR_LENGTH, p);
     }
-    // flits that are missing, or too many, and the link's error bit, of packets that are else right
+    // too few or too many flits, and the link's error bit, in packets that are otherwise valid
     const packet right[] = {
         b.store(ST_LO, 128), b.store(ST_LO + 3, 2), b.store(ST_LO + F - 1, F + 2),
         b.words(1, {1, 2, 3, 4}),
@@ -81,7 +81,7 @@ TEST(stores_of_a_wrong_length)
             packet p = r;
             p.cut = cut;
             p.err = cut == 0;
-            // of a list that is whole each target is reported
+            // if the list is complete, each target is reported
             b.rejects(MW_HWERR_LENGTH, p, p.err || flits + cut < front || !p.h.cnt ? 1 : p.h.cnt);
         }
     }
@@ -90,15 +90,15 @@ TEST(stores_of_a_wrong_length)
     b.rejects(MW_HWERR_LENGTH, p);
 }
 
-// Every counter that packets count, every number of a bit more, and more rows
-// reported than there are.
+// Every counter that packets count, every number with one bit more, and reports of more rows than
+// exist.
 TEST(flags_out_of_bounds)
 {
     hub b;
     for (unsigned bit = 0; bit < 48; bit++) {
         for (unsigned e = 0; e < 32; e++) {
             packet p = b.bare(MW_OP_FLAG, e | uint64_t{bit > 4} << bit);
-            // rows of all tokens, and one behind them
+            // rows of all tokens, and one beyond them
             const bool notified = PARAM_RowRanges && bit > 4 && bit < 5 + TOKEN_BITS + 1;
             if ((bit > 4 && !notified) || !is_counted(PARAM_Events, e)) {
                 if (bit < 5 || e % 8 == 0 || bit == 5 + TOKEN_BITS + 1)
@@ -158,7 +158,7 @@ TEST(stores_out_of_bounds)
         p.h.addr |= 1ull << (bit + ROW_SHIFT);
         b.rejects(MW_HWERR_BOUNDS, p);
     }
-    b.set("local_experts", 2); // an expert that the map has and this layer has not
+    b.set("local_experts", 2); // an expert that the map has and this layer does not
     b.rejects(MW_HWERR_BOUNDS, b.row(token, MW_STAGE_DISPATCH, 0, 128, {own(2), own(3)}), 2);
     for (unsigned le = 0; le < LE; le++)
         assert_int_equal(b.complete(le), 0);
@@ -196,8 +196,8 @@ TEST(stores_with_wrong_targets)
     }
 }
 
-// Packets beyond their credit are reported with their first flit, and dropped whole; those
-// that had one are written.
+// Packets beyond their credit are reported with their first flit, and dropped. Those with a credit
+// are written.
 TEST(stores_beyond_credit)
 {
     hub b;
@@ -245,8 +245,8 @@ TEST(a_row_beside_wrong_packets)
     b.errors.done();
 }
 
-// Reds of each type and operator, of which most do not exist; those that do keep
-// the rules of stores.
+// Reds of each type and operator, most of which do not exist. Those that exist follow the rules of
+// stores.
 TEST_IF(REDS, reds)
 {
     hub b;
@@ -258,9 +258,9 @@ TEST_IF(REDS, reds)
             p.h.redop = redop;
             if (!reduces(dtype, redop)) {
                 b.rejects(MW_HWERR_REDUCTION, p);
-                p.h.addr = ST_HI; // comes before the bounds
+                p.h.addr = ST_HI; // is checked before the bounds
                 b.rejects(MW_HWERR_REDUCTION, p);
-                p.cut = 1; // and behind the length
+                p.cut = 1; // and after the length
                 b.rejects(MW_HWERR_LENGTH, p);
                 continue;
             }
@@ -282,7 +282,7 @@ TEST_IF(REDS, reds)
                 q.cut = cut;
                 b.rejects(MW_HWERR_LENGTH, q);
             }
-            // a right one changes its bytes alone
+            // a valid one changes only its bytes
             bytes want = b.mem.data;
             const void *terms[] = {&want[ST_LO + 64], p.payload.data()};
             bytes sum(64);
@@ -345,7 +345,7 @@ TEST_IF(REDS, counted_reds)
 // ---- rows whose first packet alone has the targets ----
 static const unsigned ROW_TOKEN = OTHER << TOKEN_SHIFT | 3;
 
-// A packet of a row as it follows the first one.
+// A later packet of a row.
 static packet follower(hub &b, unsigned token = ROW_TOKEN, unsigned stage = MW_STAGE_DISPATCH,
                        unsigned src = OTHER)
 {
@@ -362,7 +362,7 @@ static void open_row(hub &b, unsigned token = ROW_TOKEN, unsigned src = OTHER,
     b.lands(p);
 }
 
-// The row is open: what follows has its targets, and closes it.
+// The row is open: a follower has its targets, and closes it.
 static void is_open(hub &b, const std::vector<unsigned> &les, unsigned token = ROW_TOKEN,
                     unsigned src = OTHER)
 {
@@ -409,7 +409,7 @@ TEST_IF(LISTS, a_row_of_followers)
             assert_true(b.mem.read(XD + ((le << CAP_SHIFT | l.row) << ROW_SHIFT) + 128, 128) ==
                         rest.payload);
     }
-    // gate weights were its last, and they were the second ones
+    // gate weights were its last packet, and these are second ones
     b.rejects(MW_HWERR_TARGETS, follower(b, ROW_TOKEN, MW_STAGE_GATE));
     b.rejects(MW_HWERR_TARGETS, follower(b));
 }
@@ -421,7 +421,7 @@ TEST_IF(LISTS, what_closes_a_row)
     open_row(b);
     b.rejects(MW_HWERR_TARGETS, follower(b, ROW_TOKEN + 1));
     b.rejects(MW_HWERR_TARGETS, follower(b));
-    // an address that is beyond all tokens, though its low bits are those of one
+    // an address beyond all tokens whose low bits are those of one
     open_row(b);
     packet p = follower(b);
     p.h.addr |= 1ull << 40;
@@ -436,7 +436,7 @@ TEST_IF(LISTS, what_closes_a_row)
     open_row(b);
     b.lands(b.row(ROW_TOKEN, MW_STAGE_GATE, 0, 4 * K));
     b.rejects(MW_HWERR_TARGETS, follower(b));
-    // whatever is wrong with a packet of a row, with targets or without
+    // each fault of a packet of a row, with targets or without
     for (unsigned with = 0; with < 2; with++) {
         for (unsigned fault = 0; fault < 6; fault++) {
             open_row(b);
@@ -487,7 +487,7 @@ TEST_IF(LISTS, what_leaves_a_row_open)
     p.set_targets({own(0)});
     b.lands(p);
     is_open(b, {1, 3});
-    // one that does not fit is one of the row all the same
+    // a packet that does not fit still belongs to the row
     open_row(b);
     p = follower(b);
     p.h.addr |= ROW_SHIFT - 1;
@@ -514,7 +514,7 @@ TEST_IF(LISTS, a_row_of_each_source)
         open_row(b, token[src], src, {own((src + 1) % LE)});
     for (unsigned src = 0; src < N; src++)
         is_open(b, {(src + 1) % LE}, token[src], src);
-    // of a source that there is not no row is kept, nor the one of another
+    // a source that does not exist has no row, and does not use the row of another
     open_row(b, ROW_TOKEN, 4 + OTHER);
     b.rejects(MW_HWERR_TARGETS, follower(b, ROW_TOKEN, MW_STAGE_COMBINE, 4 + OTHER));
     open_row(b);

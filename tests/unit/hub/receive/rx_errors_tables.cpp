@@ -8,15 +8,15 @@
 using namespace tb;
 
 // ---- allocator ----
-// Rows of an expert come to an end: the next token has none, whoever asks, and those
-// before keep theirs.
+// An expert has no rows left. The next token gets none from either client, and earlier ones keep
+// theirs.
 TEST(no_row_left)
 {
     hub b;
     for (unsigned i = 0; i < 1u << CAP_SHIFT; i++)
         b.whole_row(OTHER << TOKEN_SHIFT | i, 3);
     assert_int_equal(b.complete(3), 1 << CAP_SHIFT);
-    for (unsigned t = 0; t < 3; t++) { // the first one asks the table: later
+    for (unsigned t = 0; t < 3; t++) { // the first one reads the table: later
         const bytes before = b.mem.data;
         b.reports(MW_HWERR_BOUNDS, STORE, 0, 80, b.row(t, MW_STAGE_DISPATCH, 0, 128, {own(3)}));
         assert_true(b.mem.data == before);
@@ -30,7 +30,7 @@ TEST(no_row_left)
     assert_int_equal(b.complete(3), 1 << CAP_SHIFT);
 }
 
-// Look-ups of what was never stored, and of what cannot be.
+// Look-ups of rows that were never stored, and of impossible ones.
 TEST(rows_that_are_not_there)
 {
     hub b;
@@ -49,13 +49,14 @@ TEST(bytes_beyond_a_row)
     const unsigned token = 3;
     b.whole_row(token, 2);
     assert_int_equal(b.row_events, 1);
-    // a byte too many: it is in memory, reported once, and the row is not listed again
+    // One byte too many is written and reported once. The row is not listed again.
     for (unsigned i = 0; i < 3; i++) {
         b.reports(MW_HWERR_COUNT, ROWS, HF, HF + 20,
                   b.row(token, MW_STAGE_DISPATCH, 16 * i, 1, {own(2)}));
         assert_int_equal(b.complete(2), 1);
     }
-    // one that goes over its end is complete, once: an engine waits for each row that is counted
+    // A row with bytes beyond its end is complete, once, because an engine waits for each row that
+    // is counted.
     for (unsigned at = 0; at < ROW; at += 128)
         b.send(b.row(4, MW_STAGE_DISPATCH, at, 128, {own(2)}), MW_CLS_STORE);
     for (unsigned i = 0; i < 2; i++) {
@@ -81,9 +82,9 @@ TEST(counts_that_are_too_big)
     assert_int_equal(b.expected(1), (2u << ROWS_LOG2) - 1);
 }
 
-// A GPU that counts again adds nothing and stands for no other, whether its rows come whole
-// or in halves: COUNT, once a packet. What an older layer counted is EPOCH. The next layer
-// knows of none of them.
+// A GPU that counts again adds nothing and does not replace another one, with whole rows or in
+// halves. Each such packet is one COUNT. Counts of an older layer are EPOCH. In the next layer none
+// of them has an effect.
 TEST(counts_twice)
 {
     hub b;
@@ -133,8 +134,8 @@ TEST(counts_twice)
     assert_true(again > 300 && complete > 100);
 }
 
-// Lists that the engine makes itself are complete when it says so, whatever rows others count
-// before, meanwhile and behind.
+// Lists that the engine makes itself are complete when it reports so. Row counts of others have no
+// effect, whether they come before, during or after.
 TEST(pushed_rows_whatever_is_counted)
 {
     hub b;
@@ -206,7 +207,7 @@ TEST(tables_of_another_epoch_are_empty)
             for (unsigned t = 0; t < N << TOKEN_SHIFT; t++)
                 assert_true(b.look(le, t).err);
         }
-        // the rows are full again, some rows keep half of their bytes
+        // all rows are in use again, and some have only half of their bytes
         unsigned before = b.row_events;
         for (unsigned i = 0; i < 1u << CAP_SHIFT; i++) {
             unsigned token = b.below(8) << 2 | i;
@@ -233,8 +234,8 @@ TEST(tables_of_another_epoch_are_empty)
     }
 }
 
-// A sweep clears what the configuration uses: more rows and tokens than before, in tables
-// that hold anything.
+// A sweep clears the tables for the new configuration, with more rows and tokens than before. The
+// tables have random contents.
 TEST(sweeps_of_new_rows)
 {
     hub b(0);
@@ -263,8 +264,8 @@ TEST(sweeps_of_new_rows)
 }
 
 // ---- reset ----
-// In the middle of packets of every class, right and wrong ones: behind it nothing is left of them,
-// and every credit is there.
+// A reset within valid and invalid packets of every class. After it nothing of them is left, and
+// every credit is available.
 TEST(reset_forgets)
 {
     hub b;
@@ -309,7 +310,7 @@ TEST(reset_forgets)
         b.sweep();
         b.go(i % 4);
         signal.h.epoch = b.epoch;
-        b.fails(TOKENS, MW_HWERR_COUNT, signal); // nothing but that its token is not armed
+        b.fails(TOKENS, MW_HWERR_COUNT, signal); // the only error: its token is not armed
         for (unsigned &c : b.credits)
             c = 0;
         for (unsigned n = 0; n < SLOTS; n++)

@@ -40,7 +40,7 @@ struct job {
     uint64_t addr = 0, off = 0;
 };
 
-/// A layer's packets, and what each target of them must do.
+/// A layer's packets, and the expected result of each target.
 struct jobs_of_layer : model<Vrx_jobs> {
     struct expert {
         bool here = false;
@@ -129,7 +129,7 @@ struct jobs_of_layer : model<Vrx_jobs> {
         return le >= get("local_experts") || le >= LISTS ||
                (le << get("n_shift") | src) >= static_cast<unsigned>(LISTS);
     }
-    /// The address names what is not there, whatever the packet wants there.
+    /// The address is one that does not exist, for any operation.
     bool far(const arrived &h, unsigned op) const
     {
         const bool flag_rows = lists() && h.stage != MW_FLAG_EVENT;
@@ -149,7 +149,7 @@ struct jobs_of_layer : model<Vrx_jobs> {
             return h.addr >> MEM_BITS;
         }
     }
-    /// What the target does; errors and events are expected from here on.
+    /// The result of the target. Errors and events are expected from here on.
     job resolve(const arrived &h, unsigned target, bool no_row)
     {
         const bool flat = !h.bad && h.op == MW_OP_DYMULTIMEM_ST && h.stage == MW_STAGE_FLAT;
@@ -293,7 +293,7 @@ struct jobs_of_layer : model<Vrx_jobs> {
         if (h.op == MW_OP_FLAG || h.op == MW_OP_FENCE)
             h.len = 0;
         h.addr = address(h);
-        if (percent(60)) // not behind 128 bytes
+        if (percent(60)) // not beyond 128 bytes
             h.len = std::min<unsigned>(h.len, 128 - (h.addr & LANE));
         h.flits = h.len ? static_cast<unsigned>((h.addr & LANE) + h.len - 1) % 128 / F + 1 : 0;
         if (percent(3))
@@ -336,7 +336,7 @@ struct jobs_of_layer : model<Vrx_jobs> {
                                     any(get("token_shift")),
                                 TOK_W);
             const unsigned limit = row_limit(h, h.op == MW_OP_LD_RESP);
-            if (percent(70)) // up to the row's end, or just behind it
+            if (percent(70)) // up to the row's end, or just beyond it
                 in_row =
                     bits_of(limit - std::min(limit, h.len) + (percent(20) ? below(3) : 0), shift);
             return bits_of((percent(3) ? any(MADDR) : 0) ^ (token << shift | in_row), MADDR);

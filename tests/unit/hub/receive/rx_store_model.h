@@ -12,7 +12,8 @@
 #include <set>
 
 namespace tb {
-/// The hub under that traffic: memory and look-ups in each cycle, and all that is left behind.
+/// The hub under that traffic. The model checks memory and look-ups in each cycle, and the final
+/// state.
 struct bench : traffic {
     explicit bench(const settings &set) : traffic(set)
     {
@@ -66,7 +67,7 @@ struct bench : traffic {
         return static_cast<int>(e & 0xfffff);
     }
 
-    // Places that an item's bytes go to, by the table of now; false if a row is missing.
+    // Places of an item's bytes, by the current table. Returns false if a row is missing.
     bool places(const item &i, std::vector<unsigned> &at) const
     {
         bool all = true;
@@ -175,8 +176,8 @@ struct bench : traffic {
         }
     }
 
-    // Results come out whole, in their order, and wait as they are; a credit returns
-    // with the last flit.
+    // Results come out complete, in order, and are stable while they wait. A credit returns with
+    // the last flit.
     void result()
     {
         bool gone = dut.res_valid_o && dut.res_ready_i;
@@ -211,7 +212,7 @@ struct bench : traffic {
         acts(src, &sender::flags);
     }
 
-    // FLAG or FENCE of a source acts: what it sent before is in memory.
+    // A FLAG or FENCE of a source acts: all its earlier stores are in memory.
     void acts(unsigned src, std::deque<size_t> sender::*which)
     {
         assert_in_range(src, 0, N - 1);
@@ -273,7 +274,7 @@ struct bench : traffic {
             want_errors[MW_HWERR_LENGTH]++;
         }
         link.queue.push_back(w);
-        // what another epoch sent is poisoned
+        // packets of another epoch are poisoned
         p.h.poison = p.h.epoch != epoch;
         const wire head = encode({p.h}, F);
         std::copy(head.data.begin(), head.data.end(), w.data.begin());
@@ -317,8 +318,8 @@ struct bench : traffic {
         }
     }
 
-    // The own packets come from send and, every few, from control: one stream after the other, as
-    // ordered stores need it.
+    // Own packets come from send and, every few, from control. The streams take turns, as ordered
+    // stores require.
     void next_local()
     {
         sender &src = sources[s.port];
@@ -358,8 +359,8 @@ struct bench : traffic {
                          want_errors[code]);
     }
 
-    // Rows of an expert are dense, each belongs to one token that was sent, and nothing else
-    // changed in the table.
+    // Rows of an expert are dense. Each belongs to one token that was sent, and nothing else in the
+    // table changed.
     void check_table()
     {
         for (unsigned le = 0; le < LE; le++) {
@@ -435,8 +436,8 @@ struct bench : traffic {
         assert_int_equal(dut.rows_done_o, s.counts && !lossy);
     }
 
-    // Of each row of another GPU the list that came last, and nothing else. The targets' places in
-    // their token's list are not kept.
+    // For each row of another GPU the last list is in memory, and nothing else. Positions in the
+    // token's list are not kept.
     void check_kept()
     {
         for (const auto &k : kept) {

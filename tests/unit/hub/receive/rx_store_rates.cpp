@@ -42,7 +42,7 @@ TEST(results_between_stores)
     }
 }
 
-// Results that nobody takes are in nobody's way.
+// Results that are not taken delay nothing else.
 TEST(results_wait)
 {
     settings s;
@@ -62,7 +62,7 @@ TEST(results_wait)
     b.check();
 }
 
-// More rows in flight than the cache holds, and a slow table: parked targets all the time.
+// More rows in flight than cache entries, and a slow table: targets are parked all the time.
 TEST(table_is_slow)
 {
     settings s;
@@ -78,8 +78,8 @@ TEST(table_is_slow)
     b.layer();
 }
 
-// The same layers with fewer entries in use: the same answers, more misses. Single layers may have
-// fewer by chance, as the order in which packets come differs.
+// The same layers with fewer cache entries: the same answers, more misses. A single layer may have
+// fewer by chance, because the order of packets differs.
 TEST_IF(F == 8, smaller_caches_miss_more)
 {
     uint64_t layers[16];
@@ -106,8 +106,8 @@ TEST_IF(F == 8, smaller_caches_miss_more)
     assert_true(misses[4] > misses[6]);
 }
 
-// A small layer does not wait for tables that it does not use: of the allocation table a flit per
-// cycle, of the rows one.
+// A small layer does not wait for tables that it does not use. The sweep takes one cycle per flit
+// of the allocation table, and one per row.
 TEST(sweeps_are_short)
 {
     settings s;
@@ -119,8 +119,8 @@ TEST(sweeps_are_short)
     }
 }
 
-// What the link can bring in back-to-back packets must not wait for credits, with the local
-// stream in the gaps.
+// Back-to-back packets at the link's rate must not wait for credits, with the local stream in the
+// gaps.
 static void measure(unsigned targets, unsigned local, double *per_packet, unsigned *stalled)
 {
     const unsigned packets = 96;
@@ -145,7 +145,7 @@ static void measure(unsigned targets, unsigned local, double *per_packet, unsign
         }
         b.add(src, b.dynamic(src, token, t, k, MW_STAGE_COMBINE, n * 128 % s.row_bytes, 128));
     }
-    // the same bytes are written several times: only the time counts here
+    // the same bytes are written several times, because only the time counts here
     b.run(100000);
     *per_packet = static_cast<double>(b.taken) / packets;
     *stalled = static_cast<unsigned>(b.stalled);
@@ -175,7 +175,7 @@ TEST(rates)
     }
 }
 
-// A sender that ignores credits loses what has no slot, and only that.
+// A sender that ignores credits loses exactly the packets without a slot.
 TEST(beyond_credit)
 {
     settings s;

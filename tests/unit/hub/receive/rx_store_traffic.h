@@ -16,7 +16,7 @@ static const unsigned ST_LO = MEM / 4 * 3 + 3, ST_HI = MEM / 8 * 7 - 11;
 static const unsigned LISTS = 0x1230; // in a memory of their own
 static const bool BY_SWITCH = PARAM_SwitchReductions;
 
-/// A layer, and how slow what is around the hub is.
+/// A layer, and the delays around the hub.
 struct settings {
     unsigned port = 1;
     unsigned k = 4;
@@ -30,21 +30,21 @@ struct settings {
     unsigned al_ready = 100, al_latency = 3;
     unsigned gap = 0; // percent of cycles without a packet on the link
     unsigned credit_delay = 0;
-    unsigned wrong = 0;   // percent of packets that are preceded by a wrong one
-    unsigned plain = 0;   // percent of packets that are preceded by an explicit store
-    unsigned ordered = 0; // percent of packets that are preceded by FLAG or FENCE
+    unsigned wrong = 0;   // percent of packets that follow an invalid one
+    unsigned plain = 0;   // percent of packets that follow an explicit store
+    unsigned ordered = 0; // percent of packets that follow FLAG or FENCE
     unsigned look = 30;   // percent of cycles with a look-up of client 1
     bool counts = true;
     unsigned results = 0;       // packets of class PART
     unsigned result_share = 50; // percent of the packets on the link, while there are any
     unsigned result_size = 0;   // bytes, 0: random
     unsigned result_ready = 100;
-    unsigned result_wrong = 0; // percent with another epoch, and as many that turn bad on the way
+    unsigned result_wrong = 0; // percent with another epoch, and as many that turn bad inside
     unsigned cache_log2 = 0;   // of the entries that the allocator uses, 0: all
     unsigned rowsp =
         0; // percent of other GPUs' tokens whose rows come for each target by itself, in any order
-    unsigned once = 50;     // percent of the packets of a row that leave its targets to the first
-    bool by_switch = false; // the switch does: lists of others' rows are written
+    unsigned once = 50;     // percent of a row's packets that have no targets after the first
+    bool by_switch = false; // switch-initiated reductions: lists of others' rows are written
     unsigned list_ready = 100;
 };
 
@@ -53,7 +53,7 @@ struct key {
     bool operator<(const key &o) const { return le != o.le ? le < o.le : token < o.token; }
 };
 
-/// One source's stream of packets, with what each is expected to do.
+/// One source's stream of packets, with the expected effect of each.
 struct item {
     packet p;
     std::vector<key> rows;               // of a right dynamic store
@@ -63,18 +63,18 @@ struct item {
 
 struct sender {
     std::vector<item> items;
-    size_t sent = 0;          // handed to the device
-    std::deque<size_t> flags; // items that are FLAG, not seen yet
+    size_t sent = 0;          // passed to the device
+    std::deque<size_t> flags; // items that are FLAG and have not acted
     std::deque<size_t> fences;
 };
 
-/// A layer's packets from every source, right and wrong ones.
+/// A layer's packets from every source, valid and invalid.
 struct traffic : rx_bench {
     explicit traffic(const settings &set)
         : rx_bench({{"port", set.port},
                     {"k", set.k},
                     {"token_shift", set.token_shift},
-                    // results fill their places, whatever the size of what is dispatched
+                    // results fill their places, whatever the size of rows of dispatch
                     {"row_bytes",
                      PARAM_RowTypes ? 1u << std::max(log2_up(set.row_bytes), 7u) : set.row_bytes},
                     {"dispatch_bytes", PARAM_RowTypes ? set.row_bytes : 0},
@@ -91,7 +91,7 @@ struct traffic : rx_bench {
     {
     }
 
-    // Experts: every GPU has LE of them, in an order of its own; the last ids are unmapped.
+    // Experts: every GPU has LE of them, in its own order. The last ids are unmapped.
     void fill_map()
     {
         for (unsigned e = 0; e < EXPERTS; e++) {
@@ -139,7 +139,7 @@ struct traffic : rx_bench {
         return i;
     }
 
-    // Of the counter that has the source's number; half of them tell a row, too.
+    // A FLAG for the counter with the source's number. Half of them also report a row.
     item flag(unsigned src)
     {
         const uint64_t notified =
@@ -161,8 +161,7 @@ struct traffic : rx_bench {
         return i;
     }
 
-    // An explicit store into the part of the window that is this source's own, each
-    // byte once in a layer.
+    // An explicit store into the source's own part of the window, each byte once in a layer.
     item plain(unsigned src, unsigned len)
     {
         item i = simple(src, percent(50) ? MW_OP_ST : MW_OP_MULTIMEM_ST, plain_at[src]);
@@ -173,7 +172,7 @@ struct traffic : rx_bench {
         return i;
     }
 
-    // The same as a dynamic store with an explicit address, for one expert or two.
+    // Makes a dynamic store one with an explicit address, for one expert or two.
     void flatten(item &i)
     {
         const bool two = percent(50);
@@ -184,8 +183,7 @@ struct traffic : rx_bench {
                             : std::vector<uint16_t>{own(0)});
     }
 
-    // The words of a GPU whose experts are more than a packet holds belong to experts
-    // that are not here.
+    // Words of the high half of row counts belong to experts that this GPU does not have.
     item counts(unsigned src, unsigned kind)
     {
         item i = simple(src, MW_OP_COUNTS, 0);
@@ -195,12 +193,12 @@ struct traffic : rx_bench {
         if (kind == MW_COUNTS_ROWS || kind == MW_COUNTS_ROWS_LOW)
             memcpy(i.p.payload.data(), count_of[src].data(), i.p.h.len);
         for (unsigned w = 0; kind == MW_COUNTS_ROWS_HIGH && w <= LE; w++)
-            memcpy(&i.p.payload[4 * w], &LE, 4); // no more than rows that there can be
+            memcpy(&i.p.payload[4 * w], &LE, 4); // no more than the possible rows
         return i;
     }
 
-    // A packet with something wrong; it must do nothing but be counted, once for every target where
-    // the target is to blame.
+    // An invalid packet. Its only effect is an error, once for every target if the target is
+    // invalid.
     item wrong(unsigned src)
     {
         bool dyn = percent(50);
@@ -264,7 +262,7 @@ struct traffic : rx_bench {
                 code = MW_HWERR_BOUNDS;
             }
             break;
-        case 11: // beyond the row, or its gate weights
+        case 11: // beyond the row, or beyond its gate weights
             code = MW_HWERR_BOUNDS;
             if (percent(50)) {
                 h.stage = MW_STAGE_GATE;
@@ -274,7 +272,7 @@ struct traffic : rx_bench {
                 h.addr += s.row_bytes - h.len + F;
             }
             break;
-        case 12: // too many, or none, of a token that no row of this source is of
+        case 12: // too many, or none, of a token without an open row
             h.cnt = percent(50) ? 0 : LE + 1 + below(std::max(16 - LE, 1u));
             i.p.targets.resize(h.cnt);
             if (!h.cnt)
@@ -296,7 +294,7 @@ struct traffic : rx_bench {
         return i;
     }
 
-    // Whether a dynamic store is one that the hub takes for what its header says.
+    // Whether the hub accepts a dynamic store as its header describes it.
     bool well_formed(const item &i) const
     {
         const size_t more = i.p.h.cnt > 1 ? i.p.h.cnt - 1 : 0, front = HF + (2 * more + F - 1) / F,
@@ -306,8 +304,8 @@ struct traffic : rx_bench {
                i.p.h.cnt <= LE && flits >= front;
     }
 
-    // Of what a source sends: packets of a row that is open leave its targets out, now and then.
-    // What opens and closes one is in the header of row_lists.
+    // Removes the targets from some packets of an open row, for each source. The header of
+    // row_lists states which packets open and close a row.
     void leave_lists_out(unsigned src, std::vector<item> &items)
     {
         std::optional<packet> open;
@@ -393,8 +391,8 @@ struct traffic : rx_bench {
         add(src, dynamic(src, token, targets, keys, MW_STAGE_GATE, 0, 4 * s.k));
     }
 
-    // The same for one target as row-sparse stores, of sectors and lines in any order, as packet
-    // managers leave them.
+    // The same for one target, as row-sparse stores of sectors and lines in any order, like those
+    // of packet managers.
     void add_row_sparse(unsigned src, unsigned token, uint16_t target, const key &k)
     {
         std::vector<item> list{dynamic(src, token, {target}, {k}, MW_STAGE_GATE, 0, 4 * s.k)};
@@ -476,7 +474,7 @@ struct traffic : rx_bench {
     std::map<unsigned, std::vector<uint16_t>> kept; // by address
     std::vector<unsigned> expected_rows;
     std::vector<std::vector<unsigned>> count_of;
-    uint32_t split_counts = 0; // GPUs that tell their counts in two packets
+    uint32_t split_counts = 0; // GPUs that send their counts in two packets
     bool lossy = false;
 };
 } // namespace tb

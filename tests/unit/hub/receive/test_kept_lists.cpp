@@ -41,7 +41,7 @@ struct bench : model<Vkept_lists> {
     uint64_t served = 0, first = 0, last = 0;
     bool garbage = false;
     const bool tiles;         // tile reductions: no row has a list
-    bool singly = false;      // a list comes when those before it were granted
+    bool singly = false;      // a list comes when all earlier ones were granted
     std::deque<size_t> flits; // of each list that is not written yet
     bytes want;               // of memory
 
@@ -84,7 +84,7 @@ struct bench : model<Vkept_lists> {
         dut.last_i = at + 1 == l.experts.size();
         dut.tgt_i = (e == EXPERTS ? EXPERTS | below(EXPERTS) : e) << 4 | below(16);
         dut.src_i = l.home;
-        // whatever token it says, it is one of its own
+        // whatever token the packet names, the list is for one of the source's own
         dut.token_i = (at == 0 && l.experts.size() == 1 && rng.one_in(4) ? below(N) : l.home)
                           << shift |
                       l.index;
@@ -172,7 +172,7 @@ struct bench : model<Vkept_lists> {
     }
 };
 
-// A token comes once more only when its row is closed.
+// A token comes again only when its row is closed.
 TEST(each_row_has_its_list)
 {
     uint64_t served = 0;
@@ -193,7 +193,7 @@ TEST(each_row_has_its_list)
         const auto lists = b.coming;
         b.finish();
         served += b.served;
-        // what the lists need is written, and nothing else
+        // the lists are written, and nothing else
         for (const auto &l : lists) {
             const size_t flits = (2 * l.experts.size() + F - 1) / F;
             memcpy(&b.want[b.place(l)], &b.mem.data[b.place(l)], F * flits);
@@ -203,8 +203,8 @@ TEST(each_row_has_its_list)
     assert_true(served > 1500);
 }
 
-// Whose row is granted at once, while those before it are still to be written: it is read
-// behind its own last flit.
+// A row is granted at once, while earlier lists are still to be written. Its list is read after its
+// own last flit.
 TEST(the_newest_list)
 {
     for (unsigned r = 0; r < 60; r++) {
@@ -243,7 +243,7 @@ TEST(rate)
         bench b;
         if (b.k > 8 && F == 8)
             continue;
-        b.garbage = true; // no list is written beside
+        b.garbage = true; // no list is written at the same time
         b.rng.fill(b.mem.data.data(), 0);
         for (auto &byte : b.mem.data)
             byte &= 0x00; // one target each
@@ -254,8 +254,7 @@ TEST(rate)
     }
 }
 
-// With tile reductions a GRANT alone makes the request, at its rate on the link or as slowly as
-// they come.
+// With tile reductions a GRANT alone makes the request, at the rate of the link or more slowly.
 TEST_IF(TILES, tiles_have_no_lists)
 {
     for (unsigned r = 0; r < 40; r++) {

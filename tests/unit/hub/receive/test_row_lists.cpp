@@ -27,7 +27,7 @@ struct rows : model<Vrow_lists> {
 
     void make_packet()
     {
-        // few tokens, which differ in any bit of their number
+        // few tokens, with numbers that differ in any bit
         const unsigned token = percent(80) ? 1u << below(TOKEN_BITS) : below(1u << TOKEN_BITS);
         scramble(dut.hd_len_i, 8, rng);
         dut.hd_op_i = percent(90)
@@ -96,7 +96,7 @@ struct rows : model<Vrow_lists> {
             r->targets = targets;
         }
     }
-    /// A reset or another epoch, and the cycle that it takes.
+    /// Clears the model in the cycle of a reset or of a new epoch.
     void forget()
     {
         edge();

@@ -37,7 +37,7 @@ TEST(control_packets)
             if (cut > 0 || HF == 2)
                 b.fails(RX, MW_HWERR_LENGTH, q);
         }
-        for (unsigned e = 0; e < 2; e++) { // an error bit comes before all else
+        for (unsigned e = 0; e < 2; e++) { // an error bit is checked before all else
             packet q = p;
             q.err = true;
             q.h.epoch = (b.epoch + e) % 4;
@@ -51,7 +51,7 @@ TEST(control_packets)
         p.h.cls = MW_CLS_CTRL;
         b.fails(RX, MW_HWERR_OPCODE, p);
     }
-    // what the switch tells of a rejected packet is reported on
+    // the switch's code of a rejected packet is passed on as an error
     for (unsigned code = 1; code < 256; code++) {
         packet p = b.bare(MW_OP_ERROR);
         p.h.tag = code;
@@ -74,8 +74,8 @@ TEST(signals)
     }
 }
 
-// One beyond the credits is dropped and reported in its last cycle; those inside stay, and
-// give their credits back.
+// A packet beyond the credits is dropped and reported in its last cycle. Packets inside stay, and
+// return their credits.
 TEST(control_beyond_credit)
 {
     hub b;
@@ -173,8 +173,8 @@ TEST(results)
     assert_int_equal(b.credits[MW_CLS_PART], 100);
 }
 
-// Results beyond their credits are dropped whole, and reported with each flit; those that are
-// here come out as they are.
+// Results beyond their credits are dropped, and each of their flits is reported. Results inside
+// come out unchanged.
 TEST(results_beyond_credit)
 {
     hub b;

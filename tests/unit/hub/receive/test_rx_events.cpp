@@ -55,7 +55,7 @@ struct hub : model<Vrx> {
     {
         packet p;
         p.h = header(rng.pick({MW_OP_SIGNAL, MW_OP_EVENT, MW_OP_EVENT, MW_OP_ACK, MW_OP_ERROR}));
-        // who sends stands in each packet as the switch knows it: rx has no view of its own
+        // rx passes the source that the switch has written, without a check
         p.h.src = below(32);
         p.h.tag = p.h.opcode == MW_OP_ERROR ? rng.between(1, 255) : below(256);
         p.h.epoch = epoch;
@@ -168,7 +168,7 @@ TEST(what_each_becomes)
         assert_true(b.seen[kind] > 100);
 }
 
-// Every counter that packets count, and every number of a bit more than they have.
+// Every counter that packets count, and every number with one bit more.
 TEST(event_counters)
 {
     hub b;
@@ -185,7 +185,7 @@ TEST(event_counters)
     assert_true(b.errors[MW_HWERR_BOUNDS] > 300 && b.seen[hub::EVENT] > 8);
 }
 
-// A packet of another class at the pins behind rx, which wait or have no room at random.
+// A packet of another class at the outputs of rx, which wait or have no room at random.
 struct passing : model<Vrx> {
     const unsigned epoch = rng.below(4);
     unsigned errors[256] = {};

@@ -17,8 +17,8 @@
 using namespace tb;
 
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, HF = MW_HEADER_BYTES / F;
-// open rows of every home, and results of own rows that have closed: in the hub's queue, at the
-// switch, and behind that queue
+// Open rows of every home, and results of own rows that have closed. The results are in the hub's
+// queue, at the switch, and after that queue.
 static const unsigned PLACES = N * PARAM_OpenRows + PARAM_RxResultPkts + (F == 8 ? 1 : 2) +
                                (F == 8 ? 0 : 15) + PARAM_MergeLoads * PARAM_OpenSyncs +
                                (PARAM_SumEntries ? PARAM_OpenSyncs : 0);
@@ -66,7 +66,7 @@ struct hub : model<Vrx> {
         reset();
     }
 
-    // Lanes from the first one on; places are numbers from bit 64 of the header on.
+    // Sets a lane. Lane 0 begins at bit 64 of the header.
     static void set_lane(mw_header &h, unsigned lane, bool valid, unsigned home, unsigned index)
     {
         uint64_t head[2];
@@ -104,7 +104,7 @@ struct hub : model<Vrx> {
         return p;
     }
 
-    /// Of a row that is loaded, or of one near these or anywhere.
+    /// A FETCH of a row that is loaded, of one near these, or of any.
     packet fetch(bool wrong)
     {
         packet p = grant(0, false);
@@ -164,7 +164,7 @@ struct hub : model<Vrx> {
         dut.fetch_room_i = percent(90);
     }
 
-    // A flit of it: an error of the low half is reported with the first one.
+    // Checks a flit of a packet. An error in the low half is reported with the first flit.
     void judge(const packet &p, size_t flits)
     {
         const bool first = flit == 0, last = flit + 1 == flits;
@@ -226,7 +226,7 @@ struct hub : model<Vrx> {
         flit = dut.rx_valid_i && !at_end ? flit + 1 : 0;
         if (at_end)
             coming.pop_front();
-        // of two errors in a cycle that of the link comes first
+        // of two errors in a cycle the one of the link comes first
         if (!rows.empty() && wrong(rows.front())) {
             assert_false(shows_row());
             if (dut.err_valid_o && errors.missing() == 0) {
@@ -284,7 +284,7 @@ struct hub : model<Vrx> {
     std::vector<row> arrived;
     size_t flit = 0;
     unsigned silent = 0;
-    bool fetches = false; ///< a FETCH goes on in this cycle
+    bool fetches = false; ///< a FETCH is passed on in this cycle
 };
 
 TEST(rows_in_their_order)
@@ -319,7 +319,7 @@ TEST(rows_in_their_order)
             assert_true(errors[code] > 30);
 }
 
-// All rows that can be granted wait, whatever packets they came in, without a pause between them.
+// All rows that can be granted wait, in any packets, without a pause between them.
 TEST(a_place_for_each)
 {
     for (unsigned r = 0; r < 12; r++) {
@@ -332,12 +332,12 @@ TEST(a_place_for_each)
             b.send(b.grant(lanes, false));
             rows += lanes;
         }
-        b.places = PLACES + 3; // the packets are what is limited
+        b.places = PLACES + 3; // the packets are the limit
         b.until("the last packet", 2000, [&] { return b.link.empty(); });
         b.cycles(5);
         assert_int_equal(b.rows.size(), PLACES);
         assert_false(b.dut.idle_o);
-        if (r == 0) { // one more is lost as a whole, and reported
+        if (r == 0) { // one more is dropped, and reported
             const wire w = encode(b.grant(1, false), F);
             for (size_t i = 0; i < w.flits(); i++) {
                 b.dut.rx_valid_i = 1;
@@ -356,8 +356,8 @@ TEST(a_place_for_each)
     }
 }
 
-// The oldest packet has lost all but its last lane, and all last lanes that can be here wait.
-// Packets of one lane still have their places.
+// The oldest packet has only its last lane left, and as many last lanes as possible wait. Packets
+// of one lane still have their places.
 TEST(a_place_beside_full_last_lanes)
 {
     hub b;
@@ -377,7 +377,7 @@ TEST(a_place_beside_full_last_lanes)
     assert_int_equal(b.granted, PLACES + 2);
 }
 
-// A CTRL packet beside waiting GRANTs: a SIGNAL is an unknown opcode, an EVENT goes on.
+// A CTRL packet while GRANTs wait: a SIGNAL is an unknown opcode, and an EVENT is passed on.
 TEST(signals_are_unknown)
 {
     hub b;

@@ -215,7 +215,7 @@ struct jobs : jobs_of_layer {
             assert_int_equal(dut.job_pos_o, j.pos);
     }
 
-    /// Ends in the middle, or when all is done.
+    /// Ends in the middle, or when everything is done.
     void layer(unsigned length)
     {
         dut.pkt_valid_i = dut.al_valid_i = dut.al_fill_i = 0;

@@ -13,7 +13,7 @@
 using namespace tb;
 
 static const unsigned F = PARAM_FlitBytes, WORDS = 256;
-static const unsigned REDS = 128; // reds lie below, what passes from there on
+static const unsigned REDS = 128; // reds are below this address, other flits from there on
 
 struct flit {
     bool red;
@@ -104,7 +104,7 @@ struct bench : model<Vrx_red> {
         f.row = below(32);
         return f;
     }
-    /// A flit that is reduced with what lies there.
+    /// A red for this address.
     flit red_at(unsigned addr)
     {
         flit f = random_flit(1);
@@ -114,7 +114,7 @@ struct bench : model<Vrx_red> {
         return f;
     }
 
-    /// Until nothing is inside any more; compares memories. Returns the cycles.
+    /// Runs until nothing is inside, and compares memories. Returns the cycles.
     uint64_t run()
     {
         const uint64_t took = until("the last flit", 200 * in.queue.size() + 1000,
@@ -153,7 +153,7 @@ TEST(a_flit_per_cycle)
     assert_in_range(b.run(), 1000, 1020);
 }
 
-// Flits of one address wait for each other, no longer than the page says.
+// Flits of one address wait for each other, no longer than the header states.
 TEST(one_address)
 {
     bench b;

@@ -55,8 +55,8 @@ TEST(layer_with_everything)
     assert_true(followers > 20);
 }
 
-// Rows that come for each expert by itself, which allocate with whichever piece is first,
-// beside others that do not.
+// Rows that come for each expert separately, with other stores between. Any piece of a row may be
+// the first, which allocates it.
 TEST(row_sparse)
 {
     dice rng;
@@ -76,7 +76,7 @@ TEST(row_sparse)
     }
 }
 
-// What is pushed is listed as it was: token and position, by their bits.
+// A pushed row is listed with all bits of its token and position.
 TEST(pushed_rows_are_listed)
 {
     settings s;
@@ -95,7 +95,7 @@ TEST(pushed_rows_are_listed)
     }
 }
 
-// Rows of a KB, as many as there can be: they fill half of the memory.
+// The most rows of a KB: they fill half of the memory.
 TEST(long_rows)
 {
     for (unsigned run = 0; run < 2; run++) {
@@ -108,8 +108,8 @@ TEST(long_rows)
     }
 }
 
-// Few rows per expert: those that come too late get none, are counted target by target, and
-// leave nothing behind.
+// Few rows per expert. Tokens that come too late get none, each of their targets is counted, and
+// they have no other effect.
 TEST(no_row_left)
 {
     for (unsigned cap = 0; cap < 3; cap++) {
@@ -123,7 +123,7 @@ TEST(no_row_left)
     }
 }
 
-// More rows of an expert than its number within 5 bits can name.
+// An expert has more rows than 5 bits can number.
 TEST_IF(PARAM_RowsLog2 - log2_up(LE) >= 6, many_rows_of_an_expert)
 {
     settings s;
@@ -167,7 +167,7 @@ TEST(send_goes_first)
     }
 }
 
-// Layers one after the other: epochs differ until they wrap, then the tables are swept. The same
+// Layers one after another. Epochs differ until they wrap, and then the tables are swept. The same
 // layer takes the same cycles.
 TEST(layers_repeat)
 {
@@ -193,8 +193,8 @@ TEST(layers_repeat)
     }
 }
 
-// ... and reach every row of those that it uses. 256 rows of an expert end where those of the next
-// one begin.
+// ... and reaches every row in use. The 256 rows of an expert are directly before those of the next
+// one.
 TEST_IF(PARAM_RowsLog2 >= 10, lists_of_many_rows)
 {
     const unsigned each = 256;
@@ -220,8 +220,8 @@ TEST_IF(PARAM_RowsLog2 >= 10, lists_of_many_rows)
     }
 }
 
-// Who sees that all rows are counted must see all of them in the numbers: the engine would end too
-// early. Each instruction adds to those of the ones before, and while it does they are not all.
+// When all rows are counted, all of them must be in the numbers. Otherwise the engine would end too
+// early. Each instruction adds to the previous ones, and meanwhile the rows are not all counted.
 TEST(pushed_rows_are_counted)
 {
     for (unsigned rows = 1; rows <= 3; rows++) {
@@ -253,7 +253,7 @@ TEST(pushed_rows_are_counted)
             assert_true(b.dut.counts_all_o);
             assert_true(b.dut.rows_done_o);
         }
-        assert_int_equal(b.row_events, 0); // the engine knows of those
+        assert_int_equal(b.row_events, 0); // the engine makes these itself
     }
 }
 

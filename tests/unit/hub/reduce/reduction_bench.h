@@ -61,7 +61,7 @@ struct bench : reduction_rows {
         dut.push_valid_i = 0;
     }
 
-    // sum.st of tokens below `end`; returns when it has retired. No row behind has left then.
+    // Runs sum.st of tokens below `end`, until it has retired. No later row may have left then.
     void push(uint32_t first, uint32_t end)
     {
         const mw_instr in = {MW_I_SUM_ST, 0, 0, 0, 0, first, end - first, 0};
@@ -76,7 +76,7 @@ struct bench : reduction_rows {
         }
     }
 
-    // Rows of sum.st that have not left for that GPU, in packets of 128 bytes.
+    // Rows of sum.st that have not left for this GPU, in packets of 128 bytes.
     size_t rows_due(unsigned home) const
     {
         const size_t packets = (conf.row_bytes + 127) / 128;
@@ -97,7 +97,7 @@ struct bench : reduction_rows {
         return !request_source.empty();
     }
 
-    // Runs until all is done, and a little longer.
+    // Runs until everything is done, and a little longer.
     void finish()
     {
         unsigned quiet = 0;

@@ -16,7 +16,7 @@ namespace tb {
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, PF = 128 / F, HF = 16 / F;
 static const unsigned CREDITS = 4, MEM = 1u << PARAM_MemBytesLog2;
 
-/// A row as packets, all with this header but for length and, of stores, address.
+/// A row as packets. All have this header, except for length and, in stores, address.
 inline std::vector<packet> packets_of(const mw_header &h, const bytes &row)
 {
     std::vector<packet> list;
@@ -67,8 +67,8 @@ template <class Dut> struct sums : model<Dut> {
     unsigned up_period = 0; // cycles of the uplink per flit; 0: it is ready at random
     interval partials_out, stores_out, flits_written;
 
-    /// Of ports: percent of the cycles in which they are ready. Credits: cfg.part_credits, 0
-    /// for all that there are.
+    /// percent_ready: cycles in which the ports are ready. part_credits: cfg.part_credits, 0 for
+    /// all.
     sums(unsigned epoch, unsigned port, unsigned percent_ready, unsigned part_credits)
         : credit(N,
                  credits("partial sums", part_credits ? std::min(part_credits, CREDITS) : CREDITS)),
@@ -92,8 +92,8 @@ template <class Dut> struct sums : model<Dut> {
         h.stage = MW_STAGE_COMBINE;
         return h;
     }
-    /// A row that must leave with packets of this header; what a poisoned one has in
-    /// it does not count.
+    /// A row that must leave in packets with this header. The contents of a poisoned packet do not
+    /// count.
     static void expect_row(std::deque<leaving> &due, const mw_header &h, const bytes &row)
     {
         for (const packet &p : packets_of(h, row)) {
@@ -104,8 +104,8 @@ template <class Dut> struct sums : model<Dut> {
         }
         due.back().ends_row = true;
     }
-    /// A reduced row as the switch sends it, with canonical NaN; its packets, of which
-    /// one may be poisoned.
+    /// A reduced row with canonical NaN, and its packets from the switch, of which one may be
+    /// poisoned.
     bytes reduced_row(size_t size) { return reduce_rows({random_row(rng, size)}, size, {}); }
     std::vector<wire> reduced(const bytes &row, unsigned poisoned)
     {
@@ -167,7 +167,7 @@ template <class Dut> struct sums : model<Dut> {
             stores_out.see(now);
         }
     }
-    virtual void row_left(unsigned) {} ///< all partial sums of a row, to this requester
+    virtual void row_left(unsigned) {} ///< all partial sums of a row for this requester have left
 
   private:
     unsigned left(packet_watch &from, std::deque<leaving> *due)

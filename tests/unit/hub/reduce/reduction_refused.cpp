@@ -9,7 +9,7 @@
 
 using namespace tb;
 
-// There static rows, and sums of anything else than bf16, are refused as a whole.
+// With switch-initiated reductions, static rows and other sums than bf16 are refused.
 TEST_IF(BY_SWITCH, refused_with_switch_reductions)
 {
     settings s;
@@ -53,7 +53,7 @@ static void allowed(bench &b)
     b.run(MW_I_MULTIMEM_LD_REDUCE, 0, group, YD, b.conf.row_bytes, OUT);
 }
 
-// Types and operators, their bits that have no wires included.
+// Types and operators that do not exist, including bits without a wire.
 TEST(unknown_reductions)
 {
     for (unsigned round = 0; round < 6; round++) {
@@ -66,7 +66,7 @@ TEST(unknown_reductions)
                 dtype = 0, redop = 8; // as sum, but for the highest bit
             if (i == 6)
                 dtype = 8, redop = 0;
-            const bool fixed = i % 4 < 2; // also wrong in other ways, which are reported after it
+            const bool fixed = i % 4 < 2; // also with other faults, which are checked later
             refused(b, MW_HWERR_REDUCTION,
                     fixed ? MW_I_MULTIMEM_LD_REDUCE : MW_I_DYMULTIMEM_LD_REDUCE,
                     (fixed ? b.below(256) : 0) | dtype << 8 | redop << 12,
@@ -76,7 +76,7 @@ TEST(unknown_reductions)
     }
 }
 
-// What another unit does, at the unit by mistake.
+// Instructions of other units.
 TEST(unknown_instructions)
 {
     bench b;
@@ -88,7 +88,7 @@ TEST(unknown_instructions)
     allowed(b);
 }
 
-// Groups that the number in an instruction cannot mean, and one without a member.
+// Groups beyond the largest number, and one without a member.
 TEST(unknown_groups)
 {
     bench b;
@@ -102,8 +102,8 @@ TEST(unknown_groups)
     allowed(b);
 }
 
-// A static range does not begin and end at flits, or lies outside on either side, by its first
-// byte or by its last.
+// A static range does not begin or end at a flit, or lies outside on either side. Its first or its
+// last byte shows this.
 TEST(bad_ranges)
 {
     for (unsigned round = 0; round < 4; round++) {
@@ -130,8 +130,8 @@ TEST(bad_ranges)
                                    {YD, 1u << 31, OUT}};
         for (const auto &r : bad)
             refused(b, MW_HWERR_BOUNDS, MW_I_MULTIMEM_LD_REDUCE, b.below(GROUPS), r[0], r[1], r[2]);
-        // The last rows of memory lie inside, on both sides; an empty range may begin
-        // where memory ends.
+        // The last rows of memory are inside, on both sides. An empty range may begin where memory
+        // ends.
         b.own_kind = random_kind(b.rng);
         b.expect_static(5, MEM - 2 * row, 2 * row, OUT);
         b.run(MW_I_MULTIMEM_LD_REDUCE, 0, 5, MEM - 2 * row, 2 * row, OUT);
@@ -142,7 +142,7 @@ TEST(bad_ranges)
     }
 }
 
-// Tokens from 2^token_shift on are another GPU's.
+// Tokens from 2^token_shift on belong to another GPU.
 TEST(bad_tokens)
 {
     const uint32_t end = 1u << TOKEN_SHIFT;
@@ -159,7 +159,7 @@ TEST(bad_tokens)
         b.push(r[0], r[0] + r[1]);
         b.finish();
     }
-    // The last token is one.
+    // The last token is valid.
     b.own_kind = random_kind(b.rng);
     b.put_route(end - 1, b.random_list(10));
     b.expect_dynamic(end - 1);
@@ -168,8 +168,8 @@ TEST(bad_tokens)
     allowed(b);
 }
 
-// Commands whose operands are anything at all: as the rules of docs/reference/isa.md have it, and
-// the machine is as good as new behind each.
+// Commands with random operands follow the rules of docs/reference/isa.md. After each the unit
+// works as after a reset.
 TEST(any_command)
 {
     const uint32_t tokens = 1u << TOKEN_SHIFT;
@@ -213,7 +213,8 @@ TEST(any_command)
     allowed(b);
 }
 
-// Gathered tokens that no GPU has; rows apart that are not whole, or whose result lies outside.
+// Gathered tokens that no GPU has. Then separate rows that are incomplete, or whose result lies
+// outside.
 TEST_IF(GATHERED, bad_gathered)
 {
     const uint32_t end = 1u << (TOKEN_SHIFT + N_SHIFT), own = 1u << TOKEN_SHIFT;
@@ -230,7 +231,7 @@ TEST_IF(GATHERED, bad_gathered)
             refuse(MW_I_SUM, flags, r[0], r[1], b.below(20));
         refuse(MW_I_SUM, 5, 0, r[1] > own ? 1 : r[1], r[1] > own ? 0u - 1 : r[0]);
     }
-    refuse(MW_I_SUM, 5, own, 1, 0); // of own tokens there are fewer
+    refuse(MW_I_SUM, 5, own, 1, 0); // there are fewer own tokens
     refuse(MW_I_SUM, 3 | 1u << 4, 0, 1, 0);
     for (uint32_t length : {F, stride - F, stride + F, stride / 2, stride + 1})
         refuse(MW_I_MULTIMEM_LD_REDUCE, 1, YD, length, 0);
@@ -239,7 +240,7 @@ TEST_IF(GATHERED, bad_gathered)
     refuse(MW_I_MULTIMEM_LD_REDUCE, 1 | 0xc0, YD, stride,
            0u - F); // beyond any memory with its base
     refuse(MW_I_MULTIMEM_LD_REDUCE, 1, MEM - stride, 2 * stride, 0);
-    b.expect_rows(5, YD, stride, MEM - stride, stride); // the last place there is
+    b.expect_rows(5, YD, stride, MEM - stride, stride); // the last possible place
     b.run(MW_I_MULTIMEM_LD_REDUCE, 1, 5, YD, stride, MEM - OUT - stride);
     b.expect_rows(6, MEM - stride, stride, OUT, stride);
     b.run(MW_I_MULTIMEM_LD_REDUCE, 1, 6, MEM - stride, stride, 0);

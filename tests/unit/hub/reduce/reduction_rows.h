@@ -41,11 +41,11 @@ struct settings {
     unsigned credits = 0; // cfg.part_credits
     unsigned open_rows = 8;
     unsigned port = 1;
-    unsigned result_gap = 0; // percent of cycles without a result though one is due
+    unsigned result_gap = 0; // percent of cycles without a result while one is due
     unsigned request_gap = 0;
     unsigned credit_delay = 10;
     bool by_switch = false; // the switch does
-    bool tiles = false;     // of rows of all tokens, which nothing dispatched
+    bool tiles = false;     // rows of all tokens, without a dispatch
     bool returns = false;   // rows do, singly
 };
 
@@ -63,7 +63,7 @@ struct reduction_rows : sums<Vreduction> {
     std::map<unsigned, std::vector<int>> route;
     std::deque<unsigned> ready_tokens;
     std::deque<returning> back;
-    std::map<uint64_t, bytes> out_due; // what memory must have behind a command
+    std::map<uint64_t, bytes> out_due; // required contents of memory after a command
     unsigned tokens_due = 0, own_base = 0;
     const unsigned row_shift, k_shift;
     reduction_kind own_kind; // of the unit's commands
@@ -81,7 +81,7 @@ struct reduction_rows : sums<Vreduction> {
         return expert >= 0 && expert < static_cast<int>(experts.size()) &&
                gpu(static_cast<unsigned>(expert)) == conf.port;
     }
-    // Some of the experts of a GPU, or of all others, by number.
+    // Experts of this GPU or of all others, by number.
     std::vector<int> some_experts(unsigned count, bool own) const
     {
         std::vector<int> list;
@@ -104,7 +104,7 @@ struct reduction_rows : sums<Vreduction> {
     {
         return CB + ((uint64_t{i} << N_SHIFT | q) << row_shift);
     }
-    // Of own token i's expert at that place of its list, or of another GPU's token there.
+    // Slot of own token i at this place of its list, or of another GPU's token there.
     uint64_t return_addr(unsigned i, unsigned pos) const
     {
         return CB + ((uint64_t{i} << k_shift | pos) << row_shift);
@@ -142,7 +142,7 @@ struct reduction_rows : sums<Vreduction> {
         route[i] = list;
     }
 
-    // A request of GPU q for a token of its own with experts here.
+    // A request of GPU q for one of its tokens with experts here.
     void ask(unsigned q)
     {
         std::vector<int> here;
@@ -183,7 +183,7 @@ struct reduction_rows : sums<Vreduction> {
             errors.expect(MW_HWERR_BOUNDS, SERVE);
     }
 
-    // With tile reductions a GPU's term of a row is where its number says.
+    // With tile reductions the row's number gives the address of a GPU's term.
     bytes tile_term(unsigned token) const
     {
         return mem.read(YD + (uint64_t{token} << row_shift), conf.row_bytes);
@@ -202,7 +202,7 @@ struct reduction_rows : sums<Vreduction> {
         expect_own(out_addr(i), {tile_term(conf.port << TOKEN_SHIFT | i)}, false, true, p);
     }
 
-    // What the own row of token i must be, and the request that must leave for it.
+    // The required own row of token i, and the request that must leave for it.
     void expect_dynamic(unsigned i)
     {
         const std::vector<int> &list = route[i];
@@ -236,12 +236,12 @@ struct reduction_rows : sums<Vreduction> {
         expect_rows(group, a, length, to, conf.row_bytes);
     }
 
-    // The same of rows that may lie apart.
+    // The same for rows with a stride.
     void expect_rows(unsigned group, uint64_t a, unsigned length, uint64_t to, unsigned stride)
     {
         for (unsigned off = 0; off < length; off += stride) {
             const unsigned n = std::min(conf.row_bytes, length - off);
-            if (groups[group] == 0) { // nobody to ask: the row stays what it is
+            if (groups[group] == 0) { // no member: the row does not change
                 errors.expect(MW_HWERR_UNMAPPED, COMBINE);
                 out_due[to + off] = mem.read(to + off, n);
                 continue;
@@ -313,10 +313,10 @@ struct reduction_rows : sums<Vreduction> {
         if (!bad)
             out_due[out_addr(i)] = reduce_rows(terms, conf.row_bytes, {});
         else if (!of_gpu.empty())
-            out_due[out_addr(i)] = terms.back(); // R is there already
+            out_due[out_addr(i)] = terms.back(); // R is in memory already
     }
 
-    // Tokens whose slots memory has room for.
+    // Tokens whose slots fit in memory.
     unsigned slots() const
     {
         return std::min(1u << TOKEN_SHIFT, (MEM - CB) >> (row_shift + k_shift));
@@ -334,7 +334,7 @@ struct reduction_rows : sums<Vreduction> {
                                conf.row_bytes, {}));
     }
 
-    // A gathered token, and what its dense row must be behind an instruction of these flags.
+    // A gathered token, and its required dense row after an instruction with these flags.
     void put_gathered(unsigned t, const std::vector<int> &list)
     {
         mem.write(GT + 128 * t, rng.some(128));
@@ -355,7 +355,7 @@ struct reduction_rows : sums<Vreduction> {
             out_due[dense_addr(t)] = mem.read(dense_addr(t), conf.row_bytes);
     }
 
-    // Own experts' rows of own token i, which is gathered token t: on top of the R that is there.
+    // Own experts' rows of own token i, which is gathered token t, are added to the R in memory.
     void expect_gathered(unsigned i, unsigned t)
     {
         std::vector<bytes> own = own_copies(t, route[i]);
@@ -417,7 +417,7 @@ struct reduction_rows : sums<Vreduction> {
         cfg.drive(dut.cfg_i);
     }
 
-    // Experts behind those are not mapped.
+    // Experts beyond those are not mapped.
     void fill_map()
     {
         for (unsigned e = 0; e < N * conf.local; e++)
@@ -448,10 +448,11 @@ struct reduction_rows : sums<Vreduction> {
     void put_list(unsigned at, const std::vector<int> &list)
     {
         for (unsigned j = 0; j < list.size(); j++)
-            mem.set(at + 2 * j, static_cast<uint16_t>(list[j])); // of an empty place 0xffff
+            mem.set(at + 2 * j, static_cast<uint16_t>(list[j])); // 0xffff for an empty place
     }
 
-    // Rows of a token at own experts: allocated, but for faults. Bad if one is missing.
+    // Rows of a token at own experts. They are allocated, except for faults. bad is set if one is
+    // missing.
     std::vector<bytes> own_terms(unsigned token, const std::vector<int> &list, bool &bad)
     {
         std::vector<bytes> terms;
@@ -467,7 +468,7 @@ struct reduction_rows : sums<Vreduction> {
                     bad = true;
                     continue;
                 }
-                // rows may be shared: nothing writes them
+                // rows may be shared, because nothing writes them
                 const unsigned row = next_row[key.first]++ % (1u << CAP_SHIFT);
                 found = allocated.insert({key, row}).first;
             }
@@ -505,8 +506,8 @@ struct reduction_rows : sums<Vreduction> {
         expect_row(partials_due[p.h.src], h, row);
     }
 
-    // An own row at `to`: its own terms, then, if others have some, a reduced row that
-    // comes for the request.
+    // An own row at `to`: its own terms and, if others have some, the reduced row that answers the
+    // request.
     void expect_own(uint64_t to, std::vector<bytes> terms, bool bad, bool remote, const packet &p)
     {
         const unsigned n = p.h.len;

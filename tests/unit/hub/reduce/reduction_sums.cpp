@@ -49,7 +49,7 @@ TEST(rows_return)
     }
 }
 
-// A slow uplink holds up rows that return, and no sum.
+// A slow uplink delays rows that return, and no sum.
 TEST(rows_return_to_a_slow_uplink)
 {
     settings s;
@@ -98,8 +98,8 @@ TEST_IF(GATHERED, dense_rows)
     }
 }
 
-// Own experts' rows where every own token has its place among the gathered ones, behind
-// sums of either kind.
+// Own experts' rows if every own token has its place among the gathered ones. Sums of either kind
+// come before.
 TEST_IF(GATHERED, gathered_sums)
 {
     for (unsigned round = 0; round < 12; round++) {
@@ -122,7 +122,7 @@ TEST_IF(GATHERED, gathered_sums)
     }
 }
 
-// Static rows that lie apart: what is between them is not asked for, and stays.
+// Static rows with a stride: bytes between them are not requested, and do not change.
 TEST_IF(GATHERED, static_rows_apart)
 {
     for (unsigned round = 0; round < 12; round++) {
@@ -158,7 +158,7 @@ TEST(unicast_sums)
         s.ready = round < 3 ? 100 : 40 + 5 * round;
         s.port = round % N;
         bench b(s);
-        // Received rows by source, of each in the order of its tokens.
+        // Received rows by source, each source's in the order of its tokens.
         unsigned row = 0, first_row[N];
         std::vector<unsigned> of[N];
         for (unsigned q = 0; q < N; q++) {
@@ -179,16 +179,16 @@ TEST(unicast_sums)
             b.put_route(i, b.random_list(15));
         for (unsigned i = 0; i < 24; i++)
             b.expect_sum(i);
-        // flags, first token, tokens: remote ones, ahead of the own experts
+        // flags, first token, tokens: remote ones, before the own experts
         const unsigned sums[][3] = {{0, 0, 10}, {0, 10, 5}, {1, 0, 10}, {0, 15, 9}};
         for (const auto &c : sums) {
             b.command(MW_I_SUM, c[0], 0, c[1], c[2], 0);
             b.wait_retired();
         }
         b.command(MW_I_SUM, 1, 0, 10, 14,
-                  0); // the count of copies goes on from one range to the next
+                  0); // the count of copies continues from one range to the next
         b.cycle();
-        if (round % 2 == 0) // else side by side
+        if (round % 2 == 0) // else at the same time
             b.wait_retired();
         unsigned at[] = {0, b.below(5), 5 + b.below(9), 14 + b.below(10), 1u << TOKEN_SHIFT};
         const bool tells = round % 3 == 1;

@@ -7,7 +7,7 @@
 
 using namespace tb;
 
-// Own tokens and requests of everyone at once.
+// Own tokens and requests of all GPUs at the same time.
 static void combine_run(bench &b, unsigned tokens, unsigned requested, bool by_ready, bool unmapped)
 {
     b.own_kind = b.conf.by_switch ? reduction_kind() : random_kind(b.rng);
@@ -68,8 +68,8 @@ TEST(combines_and_serves)
     assert_int_equal(most_open, WINDOW);
 }
 
-// With switch-initiated reductions: nothing is requested, and tokens come in the order of their
-// GRANTs whatever the instruction says.
+// With switch-initiated reductions nothing is requested. Tokens come in the order of their GRANTs,
+// whatever the instruction selects.
 TEST_IF(BY_SWITCH, combines_what_is_granted)
 {
     dice rng;
@@ -88,7 +88,8 @@ TEST_IF(BY_SWITCH, combines_what_is_granted)
     }
 }
 
-// With tile reductions no row has a routing entry or a list: what the table holds does not matter.
+// With tile reductions no row has a routing entry or a list. The contents of the table do not
+// matter.
 TEST_IF(TILES, sums_of_tiles)
 {
     dice rng;
@@ -155,7 +156,7 @@ TEST(static_groups)
                     kind.dtype = b.percent(50) ? 5 + b.below(3) : b.below(3);
                     kind.redop = kind.dtype < 5 || b.percent(50) ? 3 + b.below(5) : 0;
                 }
-                if (t == 4) { // ends with memory, or a flit behind it
+                if (t == 4) { // ends with memory, or a flit beyond it
                     bad = b.percent(50);
                     at = MEM - n + (bad ? F : 0);
                 }
@@ -166,7 +167,7 @@ TEST(static_groups)
     }
 }
 
-// Cycles per packet of a long run in which nothing but the adder limits.
+// Cycles per packet of a long run that only the adder limits.
 TEST(rates)
 {
     for (unsigned m = 1; m <= 3; m++) {
@@ -188,8 +189,8 @@ TEST(rates)
     }
 }
 
-// Rows of one packet over a static group for all other GPUs: they are set up as fast as the
-// uplink takes their packets.
+// Rows of one packet over a static group for all other GPUs. They are set up as fast as the uplink
+// takes their packets.
 TEST(rate_of_short_rows)
 {
     settings s;
@@ -207,8 +208,8 @@ TEST(rate_of_short_rows)
     assert_true(per <= PF + HF + 0.1);
 }
 
-// A GPU that serves partials of all others and its own rows, with all it needs always there:
-// the adder never waits.
+// A GPU sums partials of all others and its own rows, and all inputs are always present. The adder
+// never waits.
 TEST(hot)
 {
     for (unsigned m = 1; m <= 3; m++) {

@@ -55,7 +55,7 @@ struct returns : model<Vrow_return> {
         reset();
     }
 
-    // The next row: with lists tiles of one home each.
+    // The next row. With lists, tiles have rows of one home each.
     void offer()
     {
         if (!rows_left) {
@@ -80,7 +80,7 @@ struct returns : model<Vrow_return> {
         return n;
     }
 
-    // A layer begins, whatever is left of the one before.
+    // Begins a layer, whatever the previous one has left.
     void go()
     {
         dut.go_i = 1;
@@ -100,7 +100,7 @@ struct returns : model<Vrow_return> {
         assert_true(dut.idle_o && !dut.item_valid_o && !dut.tile_valid_o);
     }
 
-    // Nothing more comes, and all that is here leaves.
+    // No new row comes, and all rows inside leave.
     void drain()
     {
         offers = offered = false;
@@ -201,8 +201,8 @@ TEST(rows_go_home)
     assert_true(seen > 1000 && signals > 1000 && (!PARAM_SourceLists || notified > 300));
 }
 
-// What waits for a home that takes nothing lets rows for all others pass, while its own queue has
-// room; and goes on behind it.
+// A home takes nothing. Its rows let rows for all others pass while its own queue has room, and
+// leave later.
 TEST(a_home_holds_up_no_other)
 {
     for (unsigned run = 0; run < 20; run++) {
@@ -221,8 +221,8 @@ TEST(a_home_holds_up_no_other)
     }
 }
 
-// Sixteen tiles may wait for their home to be reported: then no row leaves, for whatever home, and
-// none is lost behind it. The rows of the tiles in front may be as many as tiles have.
+// While sixteen tiles wait to be reported, no row leaves for any home, and none is lost. The rows
+// before a tile may be as many as a tile can have.
 TEST_IF(PARAM_SourceLists, tiles_wait_for_their_turn)
 {
     for (unsigned most : {1u, 20u, 255u}) {
@@ -247,8 +247,7 @@ TEST_IF(PARAM_SourceLists, tiles_wait_for_their_turn)
     }
 }
 
-// Rows, items and tiles of a layer that was cut off are forgotten: the next one begins
-// as the first did.
+// Rows, items and tiles of an aborted layer are cleared. The next layer begins like the first.
 TEST(a_layer_behind_one_that_was_cut_off)
 {
     for (unsigned run = 0; run < 40; run++) {

@@ -59,8 +59,8 @@ struct serve : model<Vreduce_serve> {
         begin();
     }
 
-    // What software does behind a reset. The map has none, and in it the bench may have written any
-    // of its entries (a node holds such writes back).
+    // The writes of software after a reset. The map has no reset, and during it the bench may have
+    // written any entry (a node holds such writes back).
     void begin()
     {
         for (unsigned e = 0; e < EXPERTS; e++) {
@@ -121,7 +121,7 @@ struct serve : model<Vreduce_serve> {
         p.h.opcode = MW_OP_MULTIMEM_LD_REDUCE;
         p.h.addr = addr;
         p.h.len = len;
-        p.h.cnt = below(32); // nobody looks at it
+        p.h.cnt = below(32); // ignored
         p.h.target0 = below(65536);
         return p;
     }
@@ -166,7 +166,7 @@ struct serve : model<Vreduce_serve> {
             {p.h.src, (p.h.len + 127) / 128, ((p.h.len - 1) % 128) / F + 1, poison});
         send(p);
     }
-    // The next row of that requester, when it is there.
+    // Takes the next row of this requester when it is available.
     void take(unsigned from)
     {
         settle();
@@ -196,8 +196,8 @@ struct serve : model<Vreduce_serve> {
     }
     unsigned other() { return (PORT + 1 + below(N - 1)) % N; }
 
-    // Sends a request that gets a poisoned row, and this error, if any, in the time that
-    // its set-up may take.
+    // Sends a request that gets a poisoned row, and this error, if any, within the time of its
+    // set-up.
     void poisons(unsigned code, const packet &p)
     {
         unsigned who = p.h.src;
@@ -210,7 +210,7 @@ struct serve : model<Vreduce_serve> {
         ask(right(who));
         idle();
     }
-    // Sends one that is dropped and reported in the cycle behind its first flit.
+    // Sends one that is dropped and reported in the cycle after its first flit.
     void drops(unsigned code, const packet &p)
     {
         errors.expect_between(now + 1, now + 1, code);
@@ -247,8 +247,8 @@ TEST(of_no_source_or_of_nothing)
     assert_true(b.dut.idle_o && b.dut.rows_pend_o == 0);
 }
 
-// Two rows are set up ahead and the window is queued; one more is dropped, whatever
-// the others have.
+// Two rows are set up ahead and the window is queued. One more is dropped, whatever other
+// requesters have.
 TEST(beyond_the_window)
 {
     serve b;
@@ -259,7 +259,7 @@ TEST(beyond_the_window)
     }
     for (unsigned i = 0; i < 5; i++) {
         b.drops(MW_HWERR_WINDOW, b.right(full));
-        packet p = b.right(full); // nobody's, or nothing: that is said first
+        packet p = b.right(full); // no requester or no length is checked first
         p.h.len = 0;
         b.drops(MW_HWERR_LENGTH, p);
     }
@@ -321,7 +321,7 @@ TEST(addresses)
         b.idle();
         b.poisons(MW_HWERR_BOUNDS, b.fixed(b.other(), MEM - len + F, len));
     }
-    // a row's first byte, of a token: all else is not
+    // only the address of a token's first byte is valid
     for (unsigned bit = 0; bit < ROW_SHIFT; bit++) {
         packet p = b.dynamic(b.other(), 1 + b.below(16));
         p.h.addr |= 1ull << bit;
@@ -355,8 +355,8 @@ TEST(targets)
     }
 }
 
-// What somebody else has reported is not reported again: poison, and a mark of the link in
-// the header's first flit.
+// Poison, and a link error in the header's first flit, have been reported elsewhere and are not
+// reported again.
 TEST(notified_before)
 {
     serve b;
@@ -372,7 +372,7 @@ TEST(notified_before)
             b.poisons(MW_HWERR_NONE, p);
         }
     }
-    // of more flits: the last one's targets, or what it says of the address, are not believed
+    // with more flits, the last one's targets, and its effect on the address, are ignored
     for (unsigned n = HF == 1 ? 2 : 1; n <= 16; n++) {
         packet p = b.dynamic(b.other(), n);
         p.err = true;
@@ -386,7 +386,7 @@ TEST(notified_before)
     }
 }
 
-// An error of a set-up and one of an arriving request are both reported, however they meet.
+// An error of a set-up and one of an arriving request are both reported, whatever their distance.
 TEST(two_errors_at_once)
 {
     serve b;
@@ -405,8 +405,8 @@ TEST(two_errors_at_once)
     }
 }
 
-// An own row is set up once there is a place for its destination, at any port: none is lost while
-// nobody takes them.
+// An own row is set up when there is a place for its destination, at any port. No destination is
+// lost while none is taken.
 TEST(destinations_wait)
 {
     for (unsigned port : {0u, PORT, N - 1}) {
@@ -443,7 +443,7 @@ TEST(destinations_wait)
     }
 }
 
-// Anything that stood in the queues, and an error that was due, is gone.
+// A reset clears the queues, and an error that was due.
 TEST(reset_forgets)
 {
     serve b;

@@ -14,11 +14,11 @@
 namespace tb {
 static const unsigned F = sizeof(Vpacket_manager::st_data_i), N = PARAM_N, E = PARAM_RpmEntries;
 static const unsigned HEAD = MW_HEADER_BYTES / F, SECTOR = 32, LINE = MW_PAYLOAD_MAX_BYTES;
-// lines that may be open at a GPU without one that must give way
+// lines that may be open at a GPU before one must make room
 static const unsigned OPEN = E > 2 ? E - 2 : E;
 
-// What stores of one kind of address to one line are about: opcode without .nop's bit is not
-// enough, as priorities are not merged.
+// The key of stores to one line with one kind of address. The opcode without .nop's bit is not
+// enough, because priorities are not merged.
 struct line_key {
     unsigned gpu, opcode, stage, target;
     uint64_t line, row;
@@ -75,8 +75,8 @@ struct manager : model<Vpacket_manager> {
     uint64_t flits_in = 0, flits_out = 0, merged = 0, full = 0, by_timer = 0, count_in = 0,
              count_out = 0, last_out = 0, first_in = 0;
 
-    // A byte of a line never has the value that it had shortly before: which store
-    // it comes from shows.
+    // A byte of a line never has the value that it had shortly before. The value therefore shows
+    // its store.
     void send(packet p)
     {
         if (on && !behind(p))
@@ -138,8 +138,8 @@ struct manager : model<Vpacket_manager> {
         return p;
     }
 
-    // How far one goes past the others: what it must come behind. 0: bytes alone, 1:
-    // all of its GPU, 2: all.
+    // The packets that one must follow. 0: only those with the same bytes, 1: all of its GPU, 2:
+    // all.
     unsigned behind(const packet &p) const
     {
         const mw_header &h = p.h;
@@ -187,7 +187,7 @@ struct manager : model<Vpacket_manager> {
             line[p.h.addr % LINE + b].push_back({p.payload[b], s});
     }
 
-    // Nothing that came before s is still to come: of one GPU, or of all (N).
+    // No packet from before s is still to come, for one GPU or for all (N).
     void nothing_before(uint64_t s, unsigned gpu) const
     {
         for (const auto &l : bytes_of)
@@ -236,7 +236,7 @@ struct manager : model<Vpacket_manager> {
             newest = std::max(newest, byte.front().seq);
             byte.pop_front();
         }
-        // what lies behind it and is for the same line has not been passed
+        // it has not passed an earlier packet that still waits, for its GPU or for all
         for (unsigned to : {line->first.gpu, N}) {
             const auto w = waiting.find(to);
             if (w != waiting.end() && !w->second.empty() && w->second.front().first < newest)

@@ -14,7 +14,7 @@ struct rates {
     unsigned control; // in which control begins a packet
 };
 
-/// send between memory, both streams and the token tracker, beside packets of control.
+/// send between memory, both streams and the token tracker, with packets of control.
 struct hub : send_rows {
     rates p;
     uint64_t first_flit = 0, last_flit = 0;
@@ -64,7 +64,7 @@ struct hub : send_rows {
 
     unsigned listed_to(unsigned gpu, unsigned le) { return listed[{gpu, le}]; }
 
-    // The next layer starts: tokens in flight are forgotten.
+    // Starts the next layer. Tokens in flight are cleared.
     void go()
     {
         dut.go_i = 1;
@@ -172,7 +172,7 @@ struct hub : send_rows {
         }
     }
 
-    // Of a token: once the entry is there in which it shows. Tokens come in order.
+    // An error of a token comes after the read of the entry that shows it. Tokens come in order.
     void error()
     {
         unsigned place = current.imm;
@@ -186,7 +186,7 @@ struct hub : send_rows {
         errors.see(now, true, dut.err_code_o, current.op, place);
     }
 
-    // Nothing of a token before the error of one ahead of it.
+    // No packet of a token comes before the error of an earlier one.
     void behind_errors(unsigned token)
     {
         assert_true(bad_tokens.empty() || before(token, bad_tokens.front().token));
@@ -236,7 +236,7 @@ struct hub : send_rows {
 
     read_port port{mem, "memory"};
     packet_watch st{"uplink"}, loc{"local"};
-    std::map<uint64_t, uint64_t> granted; // flit: when it was read last
+    std::map<uint64_t, uint64_t> granted; // flit: cycle of its last read
     packet_source control;
     bool control_own = false, control_on = false;
     std::deque<bytes> want_control[2]; // taken: uplink, local

@@ -31,9 +31,9 @@ struct layer {
     // row_bytes: of a row of dispatch
     unsigned k, row_bytes, row_shift, tokens, token_shift, port, latency, in_flight;
     unsigned own_percent, empty_percent, bad_percent;
-    unsigned once;        // of a token's packets the first alone carries targets
-    unsigned by_switch;   // and the last one tells the switch to open its reduction
-    unsigned lists = 0;   // st.rowsp says the row in the list of the source
+    unsigned once;        // only the first packet of a token has targets
+    unsigned by_switch;   // and the last one lets the switch open its reduction
+    unsigned lists = 0;   // st.rowsp sends the row in the list of the source
     unsigned scatter = 0; // see the register
 };
 
@@ -50,7 +50,7 @@ inline bool by_token(const mw_instr &in)
     return in.op == MW_I_DYMULTIMEM_ST || in.op == MW_I_ST_ROWSP || in.op == MW_I_ST;
 }
 
-/// What send must make of its instructions in a layer.
+/// The packets that send must make of its instructions in a layer.
 struct send_rows : model<Vsend> {
     explicit send_rows(const layer &with) : l(with) {}
 
@@ -61,7 +61,7 @@ struct send_rows : model<Vsend> {
     uint64_t slots = 0; // cycles that the uplink's flits should take
     uint32_t row_of[32], group[GROUPS];
 
-    // Rows of multimem.st that lie apart, and routing entries, count from a base.
+    // Rows of multimem.st with a stride, and routing entries, count from a base.
     static bool apart(const mw_instr &in) { return in.op == MW_I_MULTIMEM_ST && in.flags & 1; }
     uint64_t from_of(const mw_instr &in) const
     {
@@ -77,7 +77,7 @@ struct send_rows : model<Vsend> {
     }
     uint64_t home_from(unsigned q) const { return uint64_t{q} << (l.token_shift + l.row_shift); }
 
-    // The error that an instruction is as a whole, 0 if none.
+    // The error of a whole instruction, 0 if none.
     unsigned refusal(const mw_instr &in) const
     {
         if (by_token(in)) {
@@ -100,10 +100,10 @@ struct send_rows : model<Vsend> {
                    : 0;
     }
 
-    // Where rows of multimem.st, or its routing entries, count from.
+    // Base of separate rows of multimem.st, or of its routing entries.
     unsigned base(bool rows) const { return rows ? xs : rt; }
 
-    // An instruction of the unit with anything in it, mostly near what is allowed.
+    // An instruction of the unit with random operands, mostly near the limits.
     mw_instr any_instr()
     {
         mw_instr in = {};
@@ -135,7 +135,7 @@ struct send_rows : model<Vsend> {
     {
         const unsigned rows = l.tokens << l.row_shift;
         xs = rows + 256 + 128 * l.tokens <= MEM ? F * below(9) : 0;
-        rt = (xs + rows + 127) & ~127u; // behind the rows of own tokens
+        rt = (xs + rows + 127) & ~127u; // after the rows of own tokens
         assert_true(rt + 128 * l.tokens <= MEM);
         cfg.set("port", l.port);
         cfg.set("epoch", below(4));
@@ -158,7 +158,7 @@ struct send_rows : model<Vsend> {
         cfg.drive(dut.cfg_i);
     }
 
-    // Two experts stay unmapped; the others live anywhere.
+    // Two experts stay unmapped. The others are on random GPUs.
     void tables()
     {
         for (unsigned &m : map)
@@ -218,7 +218,7 @@ struct send_rows : model<Vsend> {
         return list;
     }
 
-    // What is wrong with a token's list: the code, and where it shows first.
+    // The error of a token's list, and the place that shows it first.
     unsigned bad(const std::vector<uint16_t> &list, unsigned &at) const
     {
         for (at = 0; at < list.size(); at++) {
@@ -267,7 +267,7 @@ struct send_rows : model<Vsend> {
         }
     }
 
-    // Tokens by their numbers, or as they are named from outside.
+    // Tokens by their numbers, or in the order that is set from outside.
     void make_order(const mw_instr &in)
     {
         order.resize(in.b);
@@ -282,11 +282,11 @@ struct send_rows : model<Vsend> {
         next = in.b;
     }
 
-    // Whether a token comes before another one.
+    // Whether a token precedes another one.
     bool before(unsigned a, unsigned b) const { return rank[a] < rank[b]; }
 
-    // To all experts at once, or (rowsp) to each remote one, then to all own ones. Where lists are
-    // of sources they count, also what is left out with a token.
+    // To all experts at once, or (rowsp) to each remote one, then to all own ones. If lists are of
+    // sources, they also count what is left out with a token.
     void expect_experts(unsigned i, const mw_instr &in)
     {
         std::vector<uint16_t> remote, own;
@@ -311,7 +311,7 @@ struct send_rows : model<Vsend> {
             expect_row(i, in.flags, {}, own, true);
     }
 
-    // `at_list`: of a remote expert's list the row that it becomes.
+    // `at_list`: the row of the remote expert's list that it becomes.
     void expect_row(unsigned i, unsigned flags, const std::vector<uint16_t> &remote,
                     const std::vector<uint16_t> &own, bool rowsp, uint64_t at_list = 0)
     {
@@ -351,8 +351,8 @@ struct send_rows : model<Vsend> {
                 (follows ? 0 : std::max(target_flits(remote.size()), target_flits(own.size())));
     }
 
-    // Where the packets of so many bytes begin and what they carry. Scattered: of each whole window
-    // of lines the first 32 bytes of every line, then the second ones; what is left in order.
+    // Start and length of the packets of `total` bytes. With scatter, each whole window of lines
+    // begins with the first 32 bytes of every line, then the second ones. The rest is in order.
     std::vector<std::pair<uint64_t, uint64_t>> cuts(uint64_t total, bool may_scatter) const
     {
         std::vector<std::pair<uint64_t, uint64_t>> list;
@@ -452,7 +452,7 @@ struct send_rows : model<Vsend> {
         }
     }
 
-    // Beyond memory only that counts, not where.
+    // Beyond memory only the number of packets counts, not their place.
     void expect_plain(mw_header h, const bytes &payload, unsigned token,
                       std::deque<expected> *want = nullptr)
     {
@@ -469,7 +469,7 @@ struct send_rows : model<Vsend> {
         bool remote;
     };
     struct bad_token {
-        unsigned token, flit; // of the entry in which it shows
+        unsigned token, flit; // of the entry that shows it
     };
 
     std::vector<std::vector<uint16_t>> lists; // routing of own tokens

@@ -17,8 +17,8 @@
 using namespace tb;
 
 static const unsigned T = PARAM_TokensLog2, N = PARAM_N, PACKETS = 16;
-static const unsigned COUNT = 2u << T; // rows that a limit may be below
-static const unsigned READY = 1200; // cycles in which constants are made, and 300 packets added up
+static const unsigned COUNT = 2u << T; // first row limit that is too large to count
+static const unsigned READY = 1200;    // cycles for constants, and for adding 300 packets
 
 struct throttle : model<Vdispatch_throttle> {
     node_cfg cfg;
@@ -48,13 +48,13 @@ struct throttle : model<Vdispatch_throttle> {
         quiet();
     }
 
-    // Of a row that takes so many packets.
+    // Random bytes of a row of `packets` packets.
     unsigned bytes_of(unsigned packets)
     {
         return 128 * packets - (packets == 256 ? 16 : below(128) / 16 * 16);
     }
 
-    // A layer begins, with any numbers; what waits in the queue stays there.
+    // Begins a layer with random numbers. Packets in the queue stay there.
     void begin()
     {
         pkts = rng.pick({1u, 1u, 2u, 5u, 256u});
@@ -111,7 +111,7 @@ struct throttle : model<Vdispatch_throttle> {
         }
         queue.push_back(is_dispatch);
     }
-    // The packet in front leaves, while another one may come.
+    // The packet in front leaves, and another one may enter.
     void pop(bool used = true)
     {
         dut.start_store_i = 1;
@@ -170,7 +170,7 @@ struct throttle : model<Vdispatch_throttle> {
         assert_int_equal(dut.throttled_o, notified && queue.front());
         if (dut.throttled_o)
             assert_int_equal(dut.first_o, now_ahead() < wanted());
-        // the link was used in the cycle before, so that a wait goes on where it may end at once
+        // The link was used in the previous cycle, so a wait that could end continues.
         if (idle > 2)
             assert_int_equal(dut.hold_o, notified && queue.front() && waits());
     }
@@ -187,7 +187,7 @@ TEST(by_the_lead)
         for (unsigned layer = 0; layer < 4; layer++) {
             b.begin();
             const unsigned early = b.below(150), all = early + b.below(250);
-            const bool alone = b.percent(50); // hardly a partial sum
+            const bool alone = b.percent(50); // few partial sums
             // the queue is full, or empty, most of the time
             const unsigned comes = b.percent(50) ? 70 : 30;
             for (unsigned i = 0; i < all; i++) {
@@ -205,7 +205,7 @@ TEST(by_the_lead)
                     waits[b.waits()]++;
                 }
             }
-            if (b.percent(50)) { // cut off before the counts come, or while constants are made
+            if (b.percent(50)) { // aborted before the counts, or before the constants
                 b.begin();
                 for (unsigned i = 0, n = b.below(40); i < n; i++) {
                     b.push(true);
@@ -223,8 +223,8 @@ TEST(by_the_lead)
     assert_true(first[0] > 1000 && first[1] > 1000 && waits[0] > 1000 && waits[1] > 1000);
 }
 
-// Dispatch that is too far ahead waits until nothing has left for so many cycles; then all
-// packets of a token go.
+// Dispatch that is too far ahead waits until nothing has left for `idle` cycles. Then all packets
+// of a token go.
 TEST(a_wait_ends)
 {
     for (unsigned idle : {0u, 1u, 5u, 300u, 65535u}) {

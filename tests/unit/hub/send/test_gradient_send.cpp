@@ -92,7 +92,7 @@ struct sender : model<Vgradient_send> {
             came_at = now;
         if ((dut.st_valid_o || dut.lo_valid_o) && !offered_at)
             offered_at = now;
-        // with the last flit: a fence behind it is behind the packet
+        // with the last flit, so that a later fence follows the packet
         const bool last = (dut.st_valid_o && dut.st_ready_i && dut.st_last_o) ||
                           (dut.lo_valid_o && dut.lo_ready_i && dut.lo_last_o);
         assert_true(!dut.dw_ready_o || last);
@@ -147,7 +147,7 @@ TEST(a_gradient_leaves_in_its_time)
     }
 }
 
-// What a layer that was broken off has left is gone with the next go.
+// The next go clears what an aborted layer has left.
 TEST(go_clears)
 {
     sender s;

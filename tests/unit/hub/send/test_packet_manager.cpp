@@ -12,7 +12,7 @@ static unsigned any_gpu(dice &rng)
     return rng.below(N);
 }
 
-// A packet of any kind, to few lines, so that they meet.
+// A packet of any kind, to few lines, so that several use the same one.
 static packet anything(manager &m, dice &rng, unsigned lines, unsigned odd)
 {
     const uint64_t line = rng.below(lines) * uint64_t{LINE};
@@ -36,14 +36,14 @@ static packet anything(manager &m, dice &rng, unsigned lines, unsigned odd)
             p.h.opcode = rng.pick({MW_OP_MULTIMEM_ST, MW_OP_MULTIMEM_RED});
             return p;
         }
-        case 4: // a line is crossed, by packets that are longer than any may be, too
+        case 4: // it crosses a line, and may be longer than permitted
             return m.st(any_gpu(rng), line + 16 * rng.between(1, 7),
                         rng.one_in(3) ? 32 * rng.between(5, 8) : 128);
         case 5: { // bytes, not sectors
             const unsigned from = rng.below(127);
             return m.st(any_gpu(rng), line + from, rng.between(1, 128 - from));
         }
-        case 6: { // bits that a merged header would not have
+        case 6: { // bits that a merged header does not have
             packet p = m.st(any_gpu(rng), line, 32);
             switch (rng.below(4)) {
             case 0:
@@ -60,7 +60,7 @@ static packet anything(manager &m, dice &rng, unsigned lines, unsigned odd)
             }
             return p;
         }
-        case 7: { // an expert that is not mapped, or not there; a packet of an open row
+        case 7: { // an expert that is not mapped or does not exist; a packet of an open row
             packet p = m.store(MW_OP_ST_ROWSP, rng.pick({manager::UNMAPPED, 4095u}),
                                MW_STAGE_DISPATCH, line, 32);
             if (rng.one_in(2)) {
@@ -76,7 +76,7 @@ static packet anything(manager &m, dice &rng, unsigned lines, unsigned odd)
         }
         }
     }
-    // of one row, whose token tells the receiver where it lands
+    // of one row, whose token gives the receiver its address
     const unsigned kind = rng.below(5), first = rng.below(4),
                    end = kind < 3 && m.row_shift < 7
                              ? (first >> (m.row_shift - 5) << (m.row_shift - 5)) +
@@ -128,7 +128,7 @@ TEST(off_is_a_wire)
     assert_int_equal(m.merged + m.full + m.by_timer + m.count_in, 0);
 }
 
-// Sectors of up to OPEN lines at a time of each GPU, in any order: all lines leave full.
+// Sectors of up to OPEN lines at a time for each GPU, in any order. All lines leave full.
 TEST(scattered_lines_leave_full)
 {
     dice rng;
@@ -181,7 +181,7 @@ TEST(full_lines_go_at_line_rate)
     assert_int_equal(m.full, 0); // none was kept
 }
 
-// The input is not slowed down: four packets in for one out.
+// The input runs at full rate: four packets in for one out.
 TEST(scattered_sectors_go_in_at_line_rate)
 {
     manager m(60000);
@@ -195,13 +195,13 @@ TEST(scattered_sectors_go_in_at_line_rate)
     assert_int_equal(m.got.size(), lines);
     assert_int_equal(m.flits_in, lines * 4 * (HEAD + SECTOR / F));
     assert_int_equal(m.flits_out, lines * (HEAD + LINE / F));
-    // with one place in a partition a line waits until the one before has left
+    // with one place in a partition a line waits until the previous one has left
     const uint64_t end = m.arrived.back() - m.first_in + 1;
     if (E > 2 || N > 2)
         assert_true(end <= m.flits_in + 2 * OPEN * (HEAD + LINE / F));
 }
 
-// Sectors of lines that never meet: nothing can be merged, and little is lost.
+// Sectors of different lines: nothing can be merged, and the rate falls by half at most.
 TEST_IF(E > 2, lonely_sectors_keep_half_of_the_rate)
 {
     dice rng;
@@ -220,7 +220,7 @@ TEST_IF(E > 4, order_of_leaving)
     dice rng;
     for (unsigned r = 0; r < 30; r++) {
         manager m(60000);
-        // no entry must give way: normal ones and .nop in any order of lines
+        // no entry must make room: normal ones and .nop in any order of lines
         std::vector<std::pair<bool, unsigned>> want;
         std::vector<unsigned> lines;
         for (unsigned i = 0; i < 40; i++)
@@ -260,7 +260,7 @@ TEST_IF(E > 4, full_ones_first)
     m.drain(3000);
 }
 
-// Sectors that are no run leave as several packets, ascending.
+// Sectors that are not contiguous leave as several packets, in ascending order.
 TEST(runs)
 {
     for (unsigned mask = 1; mask < 15; mask++) {
@@ -287,7 +287,7 @@ TEST(runs)
     }
 }
 
-// A lone sector leaves behind one to two sweeps; with 0 as soon as it is here.
+// A single sector leaves after one to two sweeps. With timer 0 it leaves at once.
 TEST(timer)
 {
     dice rng;
@@ -306,8 +306,8 @@ TEST(timer)
     assert_true(m.begun[0] - m.arrived[0] <= 8);
 }
 
-// The last in every order, beside a stream of full ones, of smaller lines and of other GPUs:
-// it leaves all the same.
+// The entry with the lowest priority, during a stream of full lines, of smaller lines, or for other
+// GPUs. It still leaves.
 TEST(nothing_starves)
 {
     const unsigned t = 200;
@@ -324,15 +324,14 @@ TEST(nothing_starves)
         size_t at = 0;
         while (m.got[at].h.opcode != MW_OP_ST_ROWSP_NOP)
             at++; // below m.got.size(), or the test ends here
-        // each sweep may have to send all entries, at the uplink's rate
+        // each sweep may send all entries, at the uplink's rate
         assert_true(m.begun[at] - m.arrived[0] <=
                     2 * (t + 2 * N * E + (N * E) * (HEAD + LINE / F) * (what == 2 ? 3 : 1)));
         m.drain();
     }
 }
 
-// go puts turns and sweeps where they were: the same packets take the same cycles,
-// whatever came before.
+// go resets turns and sweeps: the same packets take the same cycles, whatever came before.
 TEST(repeats)
 {
     for (unsigned n = 0; n < 6; n++) {
@@ -340,7 +339,7 @@ TEST(repeats)
         manager m(150);
         dice rng;
         std::vector<packet> list;
-        for (unsigned g = 0; g < N; g++) // all partitions have one to give at once
+        for (unsigned g = 0; g < N; g++) // all partitions have an entry to send at the same time
             list.push_back(m.st(g, 5 * LINE, SECTOR));
         for (unsigned i = 0; i < 100; i++)
             list.push_back(anything(m, rng, 10, 10));

@@ -32,7 +32,7 @@ static rates random_rate(dice &rng)
     return {ready(), ready(), ready(), ready(), rng.pick({0u, 0u, 3u, 30u})};
 }
 
-// Mostly with gate weights; rows alone, and those at explicit addresses, now and then.
+// Mostly with gate weights. Sometimes rows alone, and rows at explicit addresses.
 static unsigned flags(dice &rng)
 {
     return (rng.one_in(4) ? rng.pick({1u, 3u}) : 0) | (rng.one_in(3) ? 4 : 0);
@@ -78,8 +78,9 @@ TEST(rowsp_in_flight)
     random_tokens(MW_I_ST_ROWSP, 80, 3);
 }
 
-// Rows that say their places in lists of this GPU, anew with each instruction; what the lists are
-// told to have is what was sent. A list that is wrong would leave a hole, so none is.
+// Rows with their places in lists of this GPU, counted again for each instruction. The counts of
+// the lists are those of the rows sent. Lists are valid here, because an invalid one would leave a
+// hole.
 TEST(rowsp_of_lists)
 {
     dice rng;
@@ -113,8 +114,7 @@ TEST(unicast)
     random_tokens(MW_I_ST, 150, 0);
 }
 
-// Rows that lie apart, some of the own tokens' to all of them and all to some group,
-// and routing entries.
+// Rows of own tokens with a stride, or routing entries, each to one of two groups.
 TEST(gathered)
 {
     dice rng;
@@ -186,8 +186,8 @@ TEST(linear)
 static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20, 0, 0, 0,
                            0, 0}; // as many tokens as token_shift has
 
-// Groups, GPUs, tokens and own bytes at their limits and beyond, by all bits of the operands;
-// between them what is allowed.
+// Groups, GPUs, tokens and own bytes at their limits and beyond, by all bits of the operands. Valid
+// instructions come between.
 TEST(refused)
 {
     dice rng;
@@ -274,7 +274,7 @@ TEST(refused)
     }
 }
 
-// Anything at all, in its six opcodes; what is long is left out, for its time.
+// Random operands for the six opcodes. Long instructions are left out to save time.
 TEST(any_operands)
 {
     dice rng;
@@ -297,9 +297,9 @@ TEST(any_operands)
     assert_true(seen[0] > 100 && seen[1] > 100 && seen[2] > 100 && went > 100);
 }
 
-// Uplink and memory never stall: from the first flit to the last every cycle belongs to a packet.
-// The slack is for the first payload, which is not yet there right behind the header; in st
-// also for packing META.
+// Uplink and memory never stall. From the first flit to the last every cycle belongs to a packet.
+// The slack is for the first payload, which comes later than the header. In st it is also for
+// packing META.
 static void rate_of(const layer &l, const mw_instr &in, uint64_t slack)
 {
     hub b(l, {100, 100, 100, 100, 0});
@@ -323,7 +323,7 @@ static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack, un
     rate_of(l, instr(op, flag, 0, 0, l.tokens, 0), slack);
 }
 
-// The same of rows that lie apart.
+// The same for rows with a stride.
 static void rate_apart(unsigned row_bytes)
 {
     layer l = {};

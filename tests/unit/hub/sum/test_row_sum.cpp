@@ -22,7 +22,7 @@ struct row {
     bool minus = false; // without terms it is -0
     unsigned flits = 1, dest = 0;
     reduction_kind kind;
-    unsigned r_poison = NONE; // packet of the reduced row that comes poisoned
+    unsigned r_poison = NONE; // packet of the reduced row that is poisoned
     unsigned r_bad = NONE;    // flit from which on its packet is bad
 
     unsigned steps() const { return static_cast<unsigned>(poison ? 0 : terms.size()) + use_r; }
@@ -55,7 +55,7 @@ struct bench : sums<Vrow_sum> {
         return r;
     }
 
-    // A row of context ctx, and what must become of it.
+    // A row of context ctx, and its required result.
     void add(unsigned ctx, row r)
     {
         const unsigned size = r.flits * F;
@@ -111,7 +111,7 @@ struct bench : sums<Vrow_sum> {
     }
 
   private:
-    // The reduced row on its way from the wire, as the term that it is.
+    // The reduced row from the wire, as a term of the sum.
     bytes send_result(const row &r)
     {
         const bytes data = reduced_row(r.flits * F);
@@ -130,7 +130,8 @@ struct bench : sums<Vrow_sum> {
         return data;
     }
 
-    // What memory holds behind an own row: where it is poisoned, or turned bad, what was there.
+    // Contents of memory after an own row. A poisoned packet, and flits after one that turned bad,
+    // keep the old contents.
     bytes kept(const row &r, const bytes &sum) const
     {
         const bytes old = mem.read(r.dest * F, sum.size());
@@ -219,7 +220,7 @@ struct bench : sums<Vrow_sum> {
     bool term_asked = false;
 };
 
-// In the contexts of others partial sums and ST packets take turns row by row, if only to be nasty.
+// In contexts of others partial sums and ST packets alternate randomly from row to row.
 static row random_row_of(bench &b, unsigned ctx, unsigned flits, unsigned st_percent)
 {
     row r = b.row_of(flits, b.percent(60) ? b.below(4) : b.below(17));
@@ -266,7 +267,7 @@ TEST(rows_of_all_kinds)
     }
 }
 
-// An own row whose reduced row is not here waits outside, in nobody's way.
+// An own row without its reduced row waits outside, and delays no other.
 TEST(others_go_on_without_results)
 {
     for (unsigned round = 0; round < 4; round++) {
@@ -289,7 +290,7 @@ TEST(others_go_on_without_results)
     }
 }
 
-// A row, then one that adds to it what it wrote: the second never reads too early.
+// A row, then one that adds to its result. The second never reads too early.
 TEST(reads_its_own_sum)
 {
     static const unsigned lengths[] = {1, 2, PF - 1, PF, PF + 1, 3 * PF, 8 * PF};
@@ -306,7 +307,7 @@ TEST(reads_its_own_sum)
     }
 }
 
-// Of own rows without terms: the flits are -0 by either lane, and none but theirs.
+// Own rows without terms: their flits are -0 by either lane, and no other flits change.
 TEST(dense_rows_are_minus_zero)
 {
     for (unsigned lane = 0; lane < 2; lane++) {
@@ -323,8 +324,8 @@ TEST(dense_rows_are_minus_zero)
     }
 }
 
-// Own and ST rows of 1 to 3 terms at full rate: PF cycles per packet and pass, and
-// the header's for ST.
+// Own and ST rows of 1 to 3 terms at full rate: PF cycles per packet and pass, and the header's
+// cycles for ST.
 TEST(rate_of_own_rows)
 {
     const unsigned rows = 20, packets = 8;
@@ -383,8 +384,8 @@ TEST(copies_pass_the_adder)
         assert_true(!PARAM_AdderBypass || cycles[lane] * 8 <= bound * 9);
 }
 
-// Loads without a sum: one term for each of the others, and R alone for the own rows. They share
-// the bypass, unless own ones go by the adder: then both directions have their full rate.
+// Loads without a sum: one term for each of the others, and R alone for own rows. They share the
+// bypass, unless own rows go by the adder. Then both directions have their full rate.
 TEST_IF(PARAM_AdderBypass, own_rows_take_the_idle_adder)
 {
     const unsigned rows = 12, packets = 8;
