@@ -23,7 +23,7 @@ extern "C" {
 #define fail_msg(...) \
     (print_error("ERROR: " __VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
 
-/// What a port is against what it must be; a difference is reported with the function, which is
+/// Compares a port with its required value. A difference is reported with the function, which is
 /// the check of a module.
 #define SAME(is, must) \
     do { \

@@ -24,7 +24,7 @@ class credits {
             fail_msg("%s: a packet without credit, all %u are spent", name, limit);
         spent++;
     }
-    /// A credit came back to it.
+    /// A credit returned to it.
     void give_back()
     {
         if (!spent)
@@ -32,9 +32,9 @@ class credits {
         spent--;
     }
 
-    /// The receiver: the packet that was received now gives its credit back at that time.
+    /// For the receiver: the packet just received returns its credit at that time.
     void owe(uint64_t when) { owed.insert(when); }
-    /// True when one is due: it is given back. At most one a cycle.
+    /// True when one is due: it is returned. At most one per cycle.
     bool due(uint64_t now)
     {
         if (owed.empty() || *owed.begin() > now)

@@ -62,7 +62,7 @@ template <class T, size_t N> void scramble(VlUnpacked<T, N> &ports, unsigned wid
 }
 
 template <class Dut> class model {
-    struct random_start { // before the model is made, which takes its first contents from it
+    struct random_start { // before the model is made, which gets its first contents from it
         random_start(VerilatedContext &context, dice &rng)
         {
             context.randReset(2);
@@ -90,7 +90,7 @@ template <class Dut> class model {
     model(const model &) = delete;
     virtual ~model() { Verilated::threadContextp(Verilated::defaultContextp()); }
 
-    /// Inputs take effect.
+    /// Makes inputs take effect.
     void settle()
     {
         dut.clk_i = 0;
@@ -99,7 +99,7 @@ template <class Dut> class model {
         low = true;
     }
 
-    /// The rising edge; outputs are those behind it.
+    /// The rising edge. Outputs are those after it.
     void edge()
     {
         if (!low)
@@ -111,7 +111,7 @@ template <class Dut> class model {
         last_cycle = ++now;
     }
 
-    /// Any input may have any value in reset; behind it all are as they were before.
+    /// Inputs have random values during reset, and their previous values after it.
     void reset(unsigned cycles = 3)
     {
         bytes kept;
@@ -150,8 +150,8 @@ template <class Dut> class model {
             cycle();
     }
 
-    /// Cycles until done() holds; fails, and says what for, when it took more than limit.
-    /// Returns how many.
+    /// Waits until done() is true, and returns the number of cycles. Fails after `limit` cycles,
+    /// and prints `what`.
     template <class Done> uint64_t until(const char *what, uint64_t limit, Done done)
     {
         uint64_t n = 0;
@@ -163,7 +163,7 @@ template <class Dut> class model {
         return n;
     }
 
-    /// The same, but the limit is for cycles in a row in which progress() stays what it is.
+    /// The same, but the limit is for consecutive cycles in which progress() does not change.
     template <class Done, class Progress>
     uint64_t until(const char *what, uint64_t limit, Done done, Progress progress)
     {

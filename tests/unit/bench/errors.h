@@ -54,7 +54,7 @@ class error_watch {
                  static_cast<unsigned long long>(now));
     }
 
-    /// All that were expected have come.
+    /// Checks that all expected ones have come.
     void done() const
     {
         if (wanted.empty())

@@ -15,7 +15,7 @@ static void run(void **state)
     ended = true;
 }
 
-// Also behind a test that failed, which says nothing of the time.
+// Also after a test that failed, whose message has no time.
 static int tear_down(void **)
 {
     if (!ended)

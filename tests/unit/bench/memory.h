@@ -54,7 +54,7 @@ class read_port {
     unsigned latency;        ///< cycles from a grant to its answer
     uint64_t reads = 0;
 
-    /// Before the outputs settle. Data are anything in cycles without an answer.
+    /// Before the outputs settle. Data are random in cycles without an answer.
     template <class Ready, class Valid, class Data>
     void drive(dice &rng, Ready &ready, Valid &rvalid, Data &rdata)
     {

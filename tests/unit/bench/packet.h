@@ -28,13 +28,13 @@ inline bool has_payload(unsigned opcode)
 {
     return mw_opcode_of(opcode).payload;
 }
-/// What belongs to a row, at each of its targets.
+/// Opcodes of the packets of a row, for each of its targets.
 inline bool stores_row(unsigned opcode)
 {
     return has_targets(opcode) && has_payload(opcode);
 }
-/// What an endpoint may ask of the switch, without primitives of the switch itself; partial sums
-/// are answers.
+/// Opcodes that an endpoint may send to the switch, without primitives of the switch itself.
+/// Partial sums are answers.
 inline bool may_ask(unsigned opcode)
 {
     const struct mw_opcode op = mw_opcode_of(opcode);
@@ -69,9 +69,9 @@ struct packet {
     bytes payload = {};
     unsigned lane = 0; ///< byte of its first flit in which the payload begins
     bool err = false;  ///< the link's error bit, with the last flit
-    int cut = 0;       ///< flits left out at the end (< 0) or too many (> 0)
+    int cut = 0;       ///< flits missing at the end (< 0) or too many (> 0)
 
-    /// The list, and the header's count and first target with it.
+    /// Sets the list, with the header's count and first target.
     void set_targets(const std::vector<uint16_t> &list)
     {
         targets = list;
@@ -94,7 +94,7 @@ struct wire {
     bool marked(size_t i) const { return (err && last(i)) || (i < bad.size() && bad[i]); }
 };
 
-/// Bytes that do not count come from filler, or are 0.
+/// Bytes that do not count are random with a filler, or 0.
 inline wire encode(const packet &p, unsigned flit, dice *filler = nullptr)
 {
     wire w;
@@ -169,8 +169,7 @@ inline mw_header header_of(const bytes &data)
     return h;
 }
 
-/// A packet that was received. The payload is what lies behind the targets, at most len bytes
-/// of it from its lane on.
+/// A received packet. The payload is what follows the targets, at most len bytes from its lane on.
 inline packet decode(const bytes &data, unsigned flit, unsigned lane = 0)
 {
     packet p;

@@ -38,14 +38,15 @@ inline uint64_t seed()
     return value;
 }
 
-/// How many cases a test draws: `few`, and where MW_LONG is set, as `make test-all` does, `many`.
+/// The number of cases that a test draws: `many` with MW_LONG, which `make test-all` sets, or
+/// `few`.
 inline unsigned cases(unsigned few, unsigned many)
 {
     return getenv("MW_LONG") ? many : few;
 }
 
-/// The stream that the next generator gets: from the seed, the running test's name and how
-/// many were before it.
+/// The stream of the next generator. It depends on the seed, on the running test's name, and on the
+/// number of generators before.
 struct streams {
     static uint64_t next()
     {

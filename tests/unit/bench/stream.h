@@ -10,12 +10,12 @@
 #include <deque>
 
 namespace tb {
-/// Watches an output: valid never falls before ready, and what is offered stays as it is.
+/// Watches an output: valid never falls before ready, and what is offered is stable.
 class watch {
   public:
     explicit watch(const char *its_name) : name(its_name) {}
 
-    /// Once per cycle, before the edge. True when something moves.
+    /// Once per cycle, before the edge. True on a transfer.
     template <class... Port> bool see(bool valid, bool ready, const Port &...port)
     {
         if (waits && !valid)
@@ -26,7 +26,7 @@ class watch {
         return valid && ready;
     }
     bool waiting() const { return waits; }
-    /// Behind a reset.
+    /// After a reset.
     void forget() { waits = false; }
 
   private:
@@ -69,7 +69,7 @@ class packet_watch : public watch {
         }
         return true;
     }
-    /// The oldest packet, which leaves the queue.
+    /// The oldest packet, which is removed from the queue.
     bytes take()
     {
         bytes p = std::move(packets.front());
@@ -81,17 +81,17 @@ class packet_watch : public watch {
     bytes open;                ///< what came of the next
 };
 
-/// Drives an input: offers what is in the queue, in order, at a random rate; what is offered
-/// stays until it is taken.
+/// Drives an input: offers the contents of the queue, in order, at a random rate. What is offered
+/// is stable until it is taken.
 template <class T> class source {
   public:
     std::deque<T> queue;
-    unsigned rate = 100; ///< percent of the cycles in which it begins to offer
+    unsigned rate = 100; ///< percent of the cycles in which it starts to offer
 
     /// Before the outputs settle. True while front() is offered.
     bool offer(dice &rng) { return offered = offered || (!queue.empty() && rng.percent(rate)); }
     const T &front() const { return queue.front(); }
-    /// Before the edge. True when front() was taken: it leaves the queue.
+    /// Before the edge. True when front() was taken: it is removed from the queue.
     bool taken(bool ready)
     {
         if (!offered || !ready)
@@ -113,7 +113,7 @@ class packet_source {
     unsigned rate = 100;
     bool pauses = true; ///< within a packet, too
 
-    /// Before the outputs settle: the ports. Without a valid flit data and last are anything.
+    /// Before the outputs settle: drives the ports. Without a valid flit, data and last are random.
     template <class Valid, class Data, class Last>
     bool drive(dice &rng, Valid &valid, Data &data, Last &last)
     {
@@ -129,7 +129,7 @@ class packet_source {
     const wire &front() const { return queue.front(); }
     /// The link's error bit of the flit on offer.
     bool err() const { return offered && front().marked(at); }
-    /// Before the edge. True when the last flit of front() was taken: it leaves the queue.
+    /// Before the edge. True when the last flit of front() was taken: it is removed from the queue.
     bool taken(bool ready)
     {
         if (!offered || !ready)
@@ -142,7 +142,7 @@ class packet_source {
         return true;
     }
     bool empty() const { return queue.empty(); }
-    /// It offers a flit, or has begun a packet.
+    /// True while it offers a flit, or has begun a packet.
     bool busy() const { return offered || at > 0; }
 
   private:

@@ -8,7 +8,7 @@
 #include "bench/random.h"
 
 namespace tb {
-/// That of the model clocked last, for messages.
+/// Cycle of the model clocked last, for messages.
 inline uint64_t last_cycle = 0;
 
 struct test {

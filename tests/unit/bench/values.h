@@ -25,7 +25,7 @@ inline bool reduces(unsigned dtype, unsigned redop)
     return RED_TYPES >> dtype & 1 && mw_reduce_exists(dtype, redop);
 }
 
-/// Type and operator of a reduction; the sum of bf16 unless reported another.
+/// Type and operator of a reduction. The default is the sum of bf16.
 struct reduction_kind {
     unsigned dtype = MW_DTYPE_BF16, redop = MW_REDOP_ADD;
 
@@ -43,7 +43,7 @@ inline reduction_kind random_kind(dice &rng)
     return k;
 }
 
-/// Mostly near 1, so that sums round and cancel; some of anything, some special.
+/// Mostly near 1, so that sums round and cancel. Some are random, some special.
 inline uint16_t random_bf16(dice &rng)
 {
     if (rng.percent(5))
@@ -54,7 +54,7 @@ inline uint16_t random_bf16(dice &rng)
     return static_cast<uint16_t>((rng() & 0x807f) | rng.between(118, 133) << 7);
 }
 
-/// So many bytes of elements.
+/// `size` bytes of elements.
 inline bytes random_row(dice &rng, size_t size)
 {
     bytes row(size);

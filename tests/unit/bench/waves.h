@@ -37,7 +37,7 @@ class waves {
     }
     ~waves() { file.close(); }
 
-    /// Behind each evaluation.
+    /// After each evaluation.
     void step()
     {
         if (file.isOpen())

@@ -22,7 +22,7 @@ struct leds : model<Vboard_leds> {
         dut.configured_i = configured;
     }
     unsigned light(unsigned n) const { return dut.led_o >> n & 1; }
-    /// Cycles until a light is as it is reported.
+    /// Cycles until a light is on or off.
     uint64_t until_light(unsigned n, unsigned on)
     {
         const uint64_t begin = now;

@@ -23,7 +23,7 @@ struct start : two_clocks<Vboard_start> {
         dut.usb_clk_i = 0;
         cycles(10);
     }
-    /// The PLL locks, and all has to come in its order; ends when both halves run.
+    /// The PLL locks, and all steps must come in order. Ends when both halves run.
     void comes_up()
     {
         locked = true;
@@ -68,7 +68,7 @@ TEST(anew_when_the_lock_is_lost)
     for (unsigned i = 0; i < 12; i++) {
         b.locked = true;
         if (i % 3)
-            b.cycles(b.below(2 * (unsigned)WAIT)); // anywhere on the way, or behind it
+            b.cycles(b.below(2 * (unsigned)WAIT)); // during the sequence, or after it
         b.locked = false;
         const uint64_t lost = b.now;
         b.until("two clocks", 100, [&] { return b.now == lost + 2; });

@@ -43,7 +43,7 @@ TEST(the_mean_is_the_voltage)
         longest = std::max(longest, run);
     }
     assert_true(std::abs((double)ones / 65536 - MEAN) < 0.0005);
-    assert_int_equal(longest, 3); // two of three are high, and now and then one more
+    assert_int_equal(longest, 3); // two of three are high, and sometimes one more
 }
 
 TEST(starts_behind_the_filter)

@@ -68,7 +68,7 @@ TEST(order_and_room)
         b.push = b.rng.pick({5, 50, 100});
         b.take = b.rng.pick({5, 50, 100});
         b.cycles(3000);
-        b.take = 0; // it fills: the RAM, and the word that is shown
+        b.take = 0; // it fills: the RAM, and the word at the output
         b.push = 100;
         b.cycles(1500);
         assert_int_equal(b.inside.size(), DEPTH + 1);

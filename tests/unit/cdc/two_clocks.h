@@ -19,7 +19,7 @@ template <class Dut> struct two_clocks : model<Dut> {
     virtual void other_drive() {}
     virtual void other_sample() {}
 
-    /// Periods at random, up to `ratio` times as long as the shorter one.
+    /// Random periods, up to `ratio` times as long as the shorter one.
     void any_periods(double ratio)
     {
         double r = 1 + (ratio - 1) * base::rng.below(1000001) / 1e6;

@@ -115,8 +115,8 @@ TEST(edge_pairs)
     l.drain();
 }
 
-// Exponents that are near each other, fractions with runs of zeros and ones: most bits cancel, or
-// the sum lies halfway between two numbers.
+// Exponents near each other, and fractions with runs of zeros and ones. Most bits cancel, or the
+// sum lies halfway between two numbers.
 TEST(near_pairs)
 {
     adder l;

@@ -38,8 +38,8 @@ struct cells : model<Vgate_cells> {
         dut.cpu_we_i = percent(50) ? 0 : rng.bits(4);
         dut.cpu_addr_i = rng.bits(12);
     }
-    /// Every place of every memory but the CPU's, whose words are those of its file; then
-    /// every output register.
+    /// Writes every word of every memory except the CPU's, which has the words of its file. Then it
+    /// loads every output register.
     void fill()
     {
         dut.cpu_req_i = 0;
@@ -67,7 +67,7 @@ struct cells : model<Vgate_cells> {
     void sample() override
     {
         SAME(dut.differ_o & (cpu_read ? ~0u : ~(1u << 6)),
-             0); // behind a write of the CPU's RAM its output is undefined
+             0); // after a write of the CPU's RAM its output is undefined
         if (dut.cpu_req_i)
             cpu_read = dut.cpu_we_i == 0;
     }
@@ -94,8 +94,8 @@ TEST(anything)
     b.cycles(200000);
 }
 
-/// What is written in the same cycle is not what is read, so that a netlist which depends on it
-/// goes wrong; all else is.
+/// A read of a word in the cycle of its write. Wide, cleared and written lanes must differ between
+/// RTL and netlist, so that a netlist that depends on them fails. Bytes and nibbles must match.
 TEST(a_word_that_is_written)
 {
     cells b;

@@ -43,7 +43,7 @@ struct accumulator : model<Vpacket_acc> {
         reset(10);
     }
 
-    // Gives the term, waiting for ready. Returns the cycles that it waited.
+    // Offers the term and waits for ready. Returns the number of cycles that it waited.
     unsigned give(const term &t)
     {
         unsigned waited = 0;
@@ -54,7 +54,7 @@ struct accumulator : model<Vpacket_acc> {
         return waited;
     }
 
-    // A cycle without a valid term, with anything on the other inputs.
+    // A cycle without a valid term, with random values at the other inputs.
     void gap()
     {
         offer(random_term(), false);
@@ -128,7 +128,7 @@ struct accumulator : model<Vpacket_acc> {
         return taken;
     }
 
-    // The model's view of a term taken in the cycle before.
+    // Updates the model with a term taken in the previous cycle.
     void accept(const term &t)
     {
         uint64_t when = now - 1;
@@ -175,7 +175,7 @@ TEST(random_terms)
             b.gap();
         term t = b.random_term();
         if (i / 1000 % 2 == 1)
-            t.idx %= 2; // every other stretch: mostly hazards
+            t.idx %= 2; // half of the time: mostly hazards
         t.first = !open[t.idx] || b.rng() % 16 == 0;
         t.last = b.rng() % 5 == 0;
         if (t.first)

@@ -79,7 +79,7 @@ TEST(packets_leave_line_by_line)
 struct extents : model<Vranges_and_places> {
     static constexpr unsigned TOKEN_BITS = TOKENS + log2_up(PARAM_N), ADDRESS_BITS = 25;
 
-    /// Whether the address names what there is.
+    /// Whether the address is valid.
     bool inside(unsigned op, uint64_t addr, unsigned row_shift, bool said) const
     {
         switch (mw_opcode_of(op).extent) {

@@ -23,7 +23,7 @@ struct term {
     kind k = GAP;
     reduction_kind red;
     bool last = false;                                   // leaves as elements
-    uint64_t acc[MOST] = {}, a[MOST] = {}, b[MOST] = {}; // of each element of the flit
+    uint64_t acc[MOST] = {}, a[MOST] = {}, b[MOST] = {}; // for each element of the flit
 };
 
 static unsigned elements(const reduction_kind &red)
@@ -89,7 +89,7 @@ struct lanes : model<Vreduce_flit> {
         uint64_t sum[MOST];
     };
 
-    // Where the running result of an element begins, a wide one goes on in the next word.
+    // Where the running result of an element begins. A wide one continues in the next word.
     static unsigned place(const reduction_kind &red, unsigned e)
     {
         const unsigned at = e * mw_reduce_bytes(red.dtype), width = mw_reduce_bytes(red.dtype);
@@ -156,7 +156,7 @@ static uint64_t narrowed(const reduction_kind &red, uint64_t bits)
     return bits & (~UINT64_C(0) >> (64 - 8 * mw_reduce_bytes(red.dtype)));
 }
 
-// Ends of the range, and what is one or two beside them; in the halves, too.
+// Ends of the range, and values one or two away from them, also in the halves.
 static std::vector<uint64_t> integer_edges()
 {
     std::vector<uint64_t> v;
@@ -168,7 +168,7 @@ static std::vector<uint64_t> integer_edges()
     return v;
 }
 
-// An element of any bits, or of a special value, or one beside `to`.
+// An element of random bits, a special value, or one next to `to`.
 static uint64_t element(const reduction_kind &red, uint64_t to, dice &rng)
 {
     static const std::vector<uint64_t> edges = integer_edges();
@@ -220,7 +220,7 @@ TEST(edge_pairs)
     l.drain();
 }
 
-// Every element of 8 bits alone, and with each other one.
+// Every element of 8 bits alone, and with every other one.
 TEST(every_byte)
 {
     lanes l;
@@ -252,7 +252,7 @@ TEST(random_pairs)
     print_message("%llu results compared\n", static_cast<unsigned long long>(l.checked));
 }
 
-// Types and operators change from term to term; a gap changes nothing.
+// Types and operators change from term to term. A gap changes nothing.
 TEST(mixed)
 {
     lanes l;

@@ -51,8 +51,8 @@ static unsigned elements(unsigned dtype)
 struct lane : model<Vreduce_lane> {
     lane() { drain(); }
 
-    // A term goes in; one of bf16 twice, for its sum and for its element, which the
-    // adder rounds by itself.
+    // Sends a term. A bf16 term is sent twice, once for its sum and once for its element, because
+    // the adder rounds the element itself.
     void give(term t)
     {
         t.last = false;
@@ -63,7 +63,7 @@ struct lane : model<Vreduce_lane> {
         pass(t);
     }
 
-    // Sum and element of those that are due are checked.
+    // Checks sum and element of the terms that are due.
     void pass(const term &t)
     {
         slot &in = flight[at % SLOTS];
@@ -244,7 +244,8 @@ static uint32_t near(uint32_t to, dice &rng)
     return (r & 0x80000000u) | e << 23 | frac;
 }
 
-// A running result that makes something of element b. It is canonical, as the lane's are.
+// A running result that has an interesting sum with element b. It is canonical, like those of the
+// lane.
 static uint32_t partner(unsigned dtype, uint32_t b, dice &rng)
 {
     if (dtype == MW_DTYPE_U32 || dtype == MW_DTYPE_S32)
@@ -334,7 +335,7 @@ TEST(random_pairs)
     print_message("%llu results compared\n", static_cast<unsigned long long>(l.checked));
 }
 
-// Every element of 16 bits alone, with anything on the other operand.
+// Every element of 16 bits alone, with random values at the other operand.
 TEST(single_terms)
 {
     lane l;
@@ -349,7 +350,7 @@ TEST(single_terms)
     l.drain();
 }
 
-// Types and operators change from term to term; a gap changes nothing.
+// Types and operators change from term to term. A gap changes nothing.
 TEST(mixed)
 {
     lane l;

@@ -23,7 +23,7 @@ struct ranges : model<Vrow_ranges> {
     std::vector<source> sources{N};
     unsigned port = 0, shift = 0, items = 0, by_token = 0, by_report = 0, by_end = 0, errors = 0;
 
-    /// Any inputs that do not count, and the rows of the source that is looked at.
+    /// Random values at inputs that do not count, and the rows of the selected source.
     void inputs()
     {
         dut.entry_ready_i = dut.entry_first_i = dut.entry_got_i = dut.item_done_i = 0;
@@ -41,7 +41,7 @@ struct ranges : model<Vrow_ranges> {
         dut.src_rows_row_i = s.reported;
         settle();
     }
-    /// What is offered in this cycle is this one, or nothing.
+    /// In this cycle the module offers `what` or nothing.
     void expect(output what)
     {
         if ((dut.entry_valid_o && what != Entry) || (dut.item_valid_o && what != Item) ||
@@ -54,7 +54,7 @@ struct ranges : model<Vrow_ranges> {
     {
         return what == Entry ? dut.entry_valid_o : what == Item ? dut.item_valid_o : dut.retire_o;
     }
-    /// Up to the cycle in which it is offered, which has its inputs still to come.
+    /// Runs to the cycle in which it is offered, before the inputs of that cycle are set.
     void await(output what)
     {
         for (unsigned i = 0;; i++) {
@@ -68,7 +68,7 @@ struct ranges : model<Vrow_ranges> {
             edge();
         }
     }
-    /// It stays as it is up to a cycle that this one chooses.
+    /// The output is stable up to a random cycle.
     void keep(output what, unsigned src, unsigned row)
     {
         for (;;) {
@@ -123,7 +123,7 @@ struct ranges : model<Vrow_ranges> {
         dut.rst_ni = 1;
     }
 
-    /// A token of the own ones below or behind the end, with any number of a GPU above it.
+    /// An own token below the end, or from the end on, with any GPU number above it.
     unsigned token(unsigned end, bool below_it)
     {
         const unsigned near = below_it ? end - 1 : end,
@@ -132,7 +132,7 @@ struct ranges : model<Vrow_ranges> {
                                                 << shift;
     }
 
-    /// Reads the entry that is requested; its token.
+    /// Reads the requested entry, and returns its token.
     unsigned read_entry(unsigned end)
     {
         dut.entry_ready_i = 1;
@@ -165,7 +165,7 @@ struct ranges : model<Vrow_ranges> {
         edge();
     }
 
-    /// The next row of the source, if one is here and in the range.
+    /// The next row of the source, if it is present and in the range.
     bool row(unsigned s, unsigned end)
     {
         source &x = sources[s];
@@ -192,7 +192,7 @@ struct ranges : model<Vrow_ranges> {
         return true;
     }
 
-    /// False: a reset ended it in its middle.
+    /// Returns false if a reset ended the instruction.
     bool instruction(uint64_t first, uint32_t count)
     {
         const uint64_t end = first + count;
@@ -245,7 +245,7 @@ TEST(rows_of_every_source_in_turn)
         for (unsigned j = 0; j < 5; j++) {
             end = std::min(b.bound(), end + b.below(b.bound() / 2 + 1));
             uint64_t first = b.below(end + 1), count = end - first;
-            if (b.percent(8)) { // behind the bound by one, or by any bit of either
+            if (b.percent(8)) { // beyond the bound by one, or by any bit of either
                 first = b.percent(50) ? b.bound() : 1ull << b.below(34);
                 count = 1ull << b.below(32);
             }

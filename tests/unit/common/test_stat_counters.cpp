@@ -21,7 +21,7 @@ TEST(counts_exactly)
     counters b;
     auto &d = b.dut;
     uint32_t count[COUNT] = {},
-             earlier[COUNT] = {}; // before this cycle, and before the one in front of it
+             earlier[COUNT] = {}; // before this cycle, and before the previous one
     unsigned reads = 0, waited = 0, since_clear = 0, density = 50;
     for (unsigned cycle = 0; cycle < 200000; cycle++) {
         if (cycle % 500 == 0) {

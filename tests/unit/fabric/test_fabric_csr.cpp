@@ -48,7 +48,7 @@ template <class Port> ports bits_of(const Port &port, unsigned low, unsigned cou
     return set;
 }
 
-/// A read path of four cycles: whether the answer to this place is out.
+/// A read path of four cycles: whether the answer for this address is valid.
 struct read_path {
     uint32_t place = 0;
     unsigned cycles = 0;
@@ -91,7 +91,7 @@ struct registers : model<Vfabric_csr> {
             dut.node_ack_i[w] = dut.node_err_i[w] = dut.node_rdata_i[w] = 0;
     }
 
-    /// The node asked answers its own number and address, node 3 with an error.
+    /// The addressed node returns its own number and address, node 3 with an error.
     void nodes()
     {
         quiet_nodes();
@@ -116,7 +116,7 @@ struct registers : model<Vfabric_csr> {
         dut.node_rdata_i[g] = g << 16 | dut.node_addr_o[g];
     }
 
-    /// Without the edge: all that is to be seen in this cycle.
+    /// Checks all outputs of this cycle, without the edge.
     void look()
     {
         settle();
@@ -284,15 +284,15 @@ TEST(tables)
     registers b;
     for (unsigned p = 0; p < NODES; p++)
         assert_true(bits_of(b.dut.partition_o, NODES * p, NODES) == all_ports()); // after reset
-    // of what there are: one that there is, the last, the first that there is not, any
+    // one that exists, the last one, the first one that does not exist, or any
     auto around = [&](uint32_t there, uint32_t most) {
         return b.rng.percent(60)   ? b.below(there)
                : b.rng.percent(50) ? there - b.below(2)
                                    : b.below(most);
     };
     for (unsigned i = 0, heard = 0, grouped = 0; i < 500; i++) {
-        // a write that the tables hear is of an expert they have, to a GPU and a number that
-        // there are, or to none
+        // The tables get only writes of an expert that they have, to a GPU and a number that exist,
+        // or to none.
         uint32_t expert = around(PARAM_MaxExperts, 4096);
         uint32_t valid = !b.rng.one_in(8), gpu = around(NODES, 128);
         uint32_t local = around(PARAM_MaxLocalExperts, 64);
@@ -304,7 +304,7 @@ TEST(tables)
             assert_int_equal(b.emap_address, expert);
             assert_int_equal(b.emap_data, place(valid, gpu, local));
         }
-        // the lowest word ends a group; words of ports or groups that there are not change nothing
+        // The lowest word ends a group. Words of ports or groups that do not exist change nothing.
         const uint32_t group = around(PARAM_Groups, 128);
         const ports members = any_ports(b.rng, 128);
         ports written = members & ports(0xffffffff);
@@ -444,8 +444,8 @@ TEST(any_settings)
     assert_int_equal(b.gos + b.sweeps, 0);
 }
 
-/// Cycles from the go pulse to the edge at which done appears, with the fabric idle
-/// from `idle_at` on.
+/// Cycles from the go pulse to the edge at which done appears. The fabric is idle from `idle_at`
+/// on.
 static unsigned run_layer(registers &b, unsigned idle_at)
 {
     b.dut.all_idle_i = 1;
@@ -497,8 +497,8 @@ TEST(go_and_done)
     assert_int_equal(b.read(FABRIC(state)), 1 | 4 | 8);
 }
 
-/// What may change only between layers answers with an error while one runs, and nothing
-/// happens; all else goes on.
+/// While a layer runs, a write that is permitted only between layers returns an error and has no
+/// effect. All other accesses work.
 TEST(locked_while_running)
 {
     registers b;
@@ -567,7 +567,7 @@ TEST(ports_up_and_down)
     assert_int_equal(b.read(FABRIC(limit)), 9);
     unsigned ups[NODES] = {}, downs[NODES] = {};
     for (unsigned i = 0; i < 8 * NODES; i++) {
-        uint32_t p = b.below(NODES + 3), what = b.below(4); // ports that are not there, too
+        uint32_t p = b.below(NODES + 3), what = b.below(4); // also ports that do not exist
         b.write(FABRIC(ports), p | what << MW_FABRIC__PORTS__UP_bp);
         if (p < NODES) {
             ups[p] += what & 1;
@@ -579,7 +579,7 @@ TEST(ports_up_and_down)
         assert_int_equal(b.ups[p], ups[p]);
         assert_int_equal(b.downs[p], downs[p]);
     }
-    // a node that is being reset does not answer; the others do
+    // a node in reset does not answer, and the others do
     for (unsigned g : {2u, NODES - 1}) {
         const uint32_t there = MW_MAP_NODES + g * MW_MAP_NODE_STRIDE + 8;
         put_ports(b.dut.node_reset_i, ports(1) << g);

@@ -32,7 +32,7 @@ struct registers : model<Vnode_csr> {
 
     void sample() override { assert_false(!dut.csr_req_i && dut.csr_ack_o); }
 
-    /// Of each source a bit.
+    /// One bit for each source.
     void report(unsigned sources)
     {
         for (unsigned e = 0; e < ERRORS; e++)
@@ -157,8 +157,8 @@ TEST(configuration)
     for (unsigned round = 0; round < 50; round++) {
         uint32_t reg[0x100] = {};
         node_cfg expect;
-        // switch-initiated reductions: no rows return then; without them no tile reductions, and
-        // without those no loads; without rows that return no lists
+        // With switch-initiated reductions no rows return. Tile reductions require them, and loads
+        // require tile reductions. Lists require rows that return.
         bool by_switch = false, tiles = false, returns = false;
         expect.set("port", 21);
         expect.set("epoch", 2);
@@ -305,6 +305,6 @@ TEST(refused)
     assert_false(b.access(true, 0x400, &value));        // behind the registers
     assert_false(b.access(false, NODE(shape), &value)); // write-only
     assert_false(b.access(false, 0xffc, &value));       // behind the window
-    for (unsigned i = 0; i < 3; i++)                    // and the bus lives on
+    for (unsigned i = 0; i < 3; i++)                    // and the bus still works
         assert_true(b.access(true, NODE(credits), &value));
 }

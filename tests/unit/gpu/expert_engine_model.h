@@ -48,12 +48,12 @@ struct signal_seen {
     unsigned le, idx;
 };
 
-// How the outside behaves, in percent.
+// Rates of the environment, in percent.
 struct weather {
     unsigned memory = 100, signals = 100, push = 100, arrive = 100, gradients = 100;
     unsigned list_latency = 2;
-    int counts_at = 0;   // cycle from which all counts are here; -1: when all rows are
-    int counted_at = -1; // and that of each list by itself; -1: never
+    int counts_at = 0;   // cycle from which all counts are present; -1: when all rows are
+    int counted_at = -1; // the same for each list by itself; -1: never
 };
 
 struct engine : model<Vexpert_engine> {
@@ -92,7 +92,7 @@ struct engine : model<Vexpert_engine> {
         cfg.set("yd_base", yd);
     }
 
-    // Where a received row's gate weight is.
+    // Address of a received row's gate weight.
     uint32_t weight(unsigned r, unsigned j) const
     {
         return static_cast<uint32_t>(cfg["gt_base"] + 128 * r + (gathered ? 32 : 4) + 4 * j);
@@ -169,7 +169,7 @@ struct engine : model<Vexpert_engine> {
         until("the instruction to retire", limit, [&] { return retired; });
     }
 
-    // Behind it all is in memory, and nothing else.
+    // After it the memory has all results, and nothing else changed.
     void completes(const mw_instr &in, unsigned limit)
     {
         finish(in, limit);
@@ -177,7 +177,7 @@ struct engine : model<Vexpert_engine> {
         assert_true(mem.data == want);
     }
 
-    // It is out of bounds, and does nothing.
+    // It is out of bounds, and has no effect.
     void rejects(const mw_instr &in)
     {
         finish(in, 2000);
@@ -227,7 +227,7 @@ struct engine : model<Vexpert_engine> {
 
     uint32_t base(const char *name) const { return static_cast<uint32_t>(cfg[name]); }
 
-    // Rows of dispatch have elements of a byte or less, and scales behind them.
+    // Rows of dispatch have elements of a byte or less, followed by scales.
     void set_codes(unsigned type = MW_ROWTYPE_E4M3)
     {
         codes = true;
@@ -236,13 +236,13 @@ struct engine : model<Vexpert_engine> {
         cfg.set("dispatch_type", type);
     }
 
-    // Where the scale of the block of an element is, or that of the row.
+    // Address of the scale of an element's block, or of the row's scale.
     uint32_t scale_at(uint32_t x, unsigned i) const
     {
         return fp4 ? x + row_bytes / 4 : x + row_bytes / 2 + 4 * (i / MW_SCALE_BLOCK);
     }
 
-    // ... and that of its 16 elements.
+    // Address of the scale of a group of 16 elements.
     uint32_t group_at(uint32_t x, unsigned i) const
     {
         return scale_at(x, i) + 8 + i / MW_SCALE_GROUP;
@@ -267,7 +267,7 @@ struct engine : model<Vexpert_engine> {
         return codes ? nearest_bf16(from_e4m3(mem.data[x + i])) : mem.get<uint16_t>(x + 2 * i);
     }
 
-    // Y row from x row; what it must become, not what it is.
+    // Expected Y row of an x row.
     void compute_row(uint32_t x, uint32_t y, uint16_t c, uint32_t gate)
     {
         for (unsigned b = 0; b < row_bytes; b += 2) {
@@ -276,7 +276,7 @@ struct engine : model<Vexpert_engine> {
         }
     }
 
-    // And the gradient of the gate weight of a token's list position, of the row of x at f.
+    // Expected gradient of the gate weight of a token's list position, from the row of x at f.
     void compute_gradient(unsigned token, unsigned pos, uint32_t dy, uint32_t f, uint16_t c)
     {
         if (!gradients)
@@ -345,7 +345,7 @@ struct engine : model<Vexpert_engine> {
         }
     }
 
-    // Of every class, and some next to where products leave the range of normal numbers.
+    // Any class of float, and some values next to the limit of normal products.
     uint32_t factor()
     {
         if (rng.one_in(2))
@@ -397,7 +397,7 @@ struct engine : model<Vexpert_engine> {
         answer_list();
         misc.rate = w.memory;
         misc.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
-        // the answer is there for one cycle
+        // the answer is valid for one cycle
         dut.exp_rd_ready_i = percent(w.memory);
         bool answer = !exp.empty() && exp.front().first == now;
         for (unsigned h = 0; h < 2; h++) {
@@ -471,7 +471,7 @@ struct engine : model<Vexpert_engine> {
             if (wr_valid >> h & 1)
                 mem.write(flit(wr_addr, h) * F, get(dut.exp_wr_data_o[h]));
         }
-        // the same banks never in two cycles in a row
+        // never the same banks in two consecutive cycles
         if (wr_valid && dut.exp_wr_valid_o)
             assert_true((dut.exp_wr_addr_o ^ wr_addr) & 1);
         wr_valid = dut.exp_wr_valid_o;
@@ -505,7 +505,7 @@ struct engine : model<Vexpert_engine> {
         assert_true(place != by_token.end());
         unsigned le = place->second.first, idx = place->second.second;
         for (const auto &s : seen)
-            assert_false(s.le == le && s.idx >= idx); // in the order of the list, each once
+            assert_false(s.le == le && s.idx >= idx); // each once, in the order of the list
         seen.push_back({now, le, idx});
         in_tile++;
         if (dut.sig_last_o) {
@@ -538,7 +538,7 @@ struct engine : model<Vexpert_engine> {
   public:
     std::vector<std::pair<unsigned, unsigned>> pushes;
     unsigned recv_rows = 0, bounds = 0;
-    // of st, by source: its rows, and before which one they are here, -1: it has not reported
+    // of st, by source: its rows, and the row before which they are present, -1: not reported
     unsigned first_row[N] = {}, src_rows[N] = {};
     int notified[N] = {};
 
@@ -546,7 +546,7 @@ struct engine : model<Vexpert_engine> {
     // Flits of an address of the engine's port: h and h + 2 of a group of four.
     static unsigned flit(unsigned addr, unsigned h) { return (addr >> 1) * 4 + 2 * h + (addr & 1); }
 
-    unsigned in_tile = 0; // rows notified of the tile that is
+    unsigned in_tile = 0; // reported rows of the current tile
     read_port misc;
     watch reading{"expert read"}, push{"push"}, finished{"signal"};
     watch returned{"gradient"};

@@ -10,7 +10,7 @@ using namespace tb;
 // An entry of an expert's list: the expert, and row and list position.
 using named = std::pair<unsigned, unsigned>;
 
-// Rows of st with random lists: which experts of this GPU each names, in order.
+// Rows of st with random lists. Returns the experts of this GPU in each, in order.
 static std::vector<std::vector<named>> receive(engine &b, unsigned rows, unsigned k,
                                                unsigned experts)
 {
@@ -57,7 +57,7 @@ static void expect_results(engine &b, const std::vector<named> &pushes)
     }
 }
 
-// Rows, places of a list and memory at random: how many rows there are room for.
+// Random rows, list places and memory. Returns the number of rows that fit.
 static unsigned random_shape(engine &b, unsigned k)
 {
     b.gradients = GRADIENTS && b.rng.percent(60);
@@ -136,7 +136,7 @@ TEST(ranges_of_rows)
         b.go();
         for (unsigned r = 0; r < 5; r++) {
             const unsigned end = r == 4 ? tokens : at + b.below(tokens - at + 1);
-            // what a source tells beyond its last row, or before what was done, says nothing
+            // a report beyond a source's last row, or below the rows that are done, has no effect
             for (unsigned q = 0; q < N; q++)
                 b.notified[q] = !tells || b.percent(20) ? -1
                                 : r == 4
@@ -165,7 +165,7 @@ TEST(ranges_of_rows)
     }
 }
 
-// A range with tokens that no GPU has: an error, no row of it, and the next one goes on.
+// A range with tokens that no GPU has is an error without a row. The next range works.
 TEST(ranges_beyond_the_tokens)
 {
     const uint32_t tokens = 1u << PARAM_TokensLog2;
@@ -213,13 +213,13 @@ static std::vector<std::vector<named>> gather(engine &b, unsigned tokens, unsign
     b.cfg.set("n_shift", 2);
     b.cfg.set("token_shift", log2_up(tokens) - 2);
     const auto names = receive(b, tokens, k, 1 + b.rng.below(6));
-    b.recv_rows = b.rng.below(20); // of st: those have no say
+    b.recv_rows = b.rng.below(20); // of st: they have no influence
     b.w = random_weather(b.rng);
     b.go();
     return names;
 }
 
-// Gathered tokens, range by range in any order: each of them done when its instruction retires.
+// Gathered tokens, range by range in any order. Each is done when its instruction retires.
 TEST(gathered_tokens)
 {
     for (unsigned round = 0; round < 60; round++) {
@@ -241,8 +241,8 @@ TEST(gathered_tokens)
     }
 }
 
-// Rows of every home, index by index, with or without a signal for each: it names the row, whose
-// result is in memory.
+// Rows of every home, index by index, with or without a signal for each. The signal has the row's
+// number, and the result is then in memory.
 TEST_IF(TILES, rows_of_every_home)
 {
     for (unsigned round = 0; round < 60; round++) {
@@ -265,7 +265,7 @@ TEST_IF(TILES, rows_of_every_home)
             assert_true(b.pushes == pushes && b.due.empty());
         }
         assert_int_equal(b.bounds, 0);
-        // each row once; of an expert in the order of its list
+        // each row once, those of an expert in the order of its list
         assert_int_equal(b.reported.size(), b.reports ? pushes.size() : 0);
         std::map<unsigned, std::vector<unsigned>> of_expert, seen;
         std::map<unsigned, unsigned> expert;
@@ -291,7 +291,7 @@ TEST_IF(TILES, homes_have_no_such_index)
     }
 }
 
-// Tokens beyond those of all GPUs: an error, no row, and the next ones go on.
+// Tokens beyond those of all GPUs are an error without a row. The next range works.
 TEST(gathered_beyond_the_tokens)
 {
     const uint32_t wrong[][3] = {{0, 33, 0},       {32, 1, 0},         {31, 2, 0},
@@ -309,14 +309,14 @@ TEST(gathered_beyond_the_tokens)
     }
 }
 
-// A row's time by the instruction, in an engine whose layer has another one.
+// Time of a row in the instruction's operand, and in the layer.
 struct timed {
     uint16_t operand;
     unsigned layer;
 };
 
-// Cycles of all gathered tokens, which name one expert, in tiles of four. An instruction of
-// another time comes before.
+// Cycles of all gathered tokens, which have one expert, in tiles of four. A previous instruction
+// has another time.
 static uint64_t cycles_of(const timed &t)
 {
     engine b;
@@ -347,7 +347,7 @@ static uint64_t cycles_of(const timed &t)
     return b.now - start;
 }
 
-// The operand replaces the layer's time, in every cycle; 0 leaves it.
+// The operand replaces the layer's time. 0 keeps the layer's.
 TEST(gathered_tokens_take_the_time_of_their_instruction)
 {
     for (unsigned cycles : {1u, 2u, 20u, 33u, 1024u, 0x5001u}) {
@@ -358,7 +358,7 @@ TEST(gathered_tokens_take_the_time_of_their_instruction)
     }
 }
 
-// Other instructions have no such operand: the bits of imm mean nothing to them.
+// Other instructions have no such operand, and ignore the bits of imm.
 TEST(other_rows_take_the_time_of_the_layer)
 {
     for (uint8_t flags : {0, 1}) {

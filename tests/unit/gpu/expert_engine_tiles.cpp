@@ -7,8 +7,8 @@
 
 using namespace tb;
 
-// With everything at hand a tile ends exactly tile * expert_cycles cycles after the one
-// before, full or not.
+// With all inputs present, a tile ends exactly tile * expert_cycles cycles after the previous one,
+// full or not.
 TEST(tiles_take_their_time)
 {
     for (unsigned tile : {1u, 3u, 8u}) {
@@ -27,8 +27,8 @@ TEST(tiles_take_their_time)
             }
             assert_int_equal(ends.size(), 5 + (tile > 1));
             assert_int_equal(b.tiles_started, 5 + (tile > 1));
-            // The first one starts some cycles after the command (clearing, scan) and has
-            // its data to wait for.
+            // The first one starts some cycles after the command (clearing, scan), and waits for
+            // its data.
             assert_in_range(ends[0], tile * cycles + 1, tile * cycles + MAX_LOCAL + 30);
             for (size_t i = 2; i < ends.size(); i++)
                 assert_int_equal(ends[i] - ends[i - 1], tile * cycles);
@@ -75,7 +75,7 @@ static double cycles_per_row(unsigned experts, unsigned rows, unsigned tile, uns
            (experts * rows - tile);
 }
 
-// 64 rows of 64 flits: 32 cycles per row is the rate of the data path; two cycles more are allowed.
+// 64 rows of 64 flits. The data path needs 32 cycles per row, and two more are permitted.
 TEST(data_path_is_full)
 {
     double one = cycles_per_row(1, 64, 1, 64 * F), two = cycles_per_row(2, 32, 1, 64 * F),
@@ -115,7 +115,7 @@ TEST(full_experts_take_turns)
     }
 }
 
-// Without counts the last rows wait; they start when the counts are here, not before.
+// The last rows start when the counts are present, and not before.
 TEST(last_tile_waits_for_counts)
 {
     engine b;
@@ -148,7 +148,7 @@ TEST(last_tile_waits_for_the_count_of_its_list)
     }
 }
 
-// Counts that are here before the rows: a tile is full, or it is the expert's last.
+// Counts come before the rows. A tile starts when it is full, or when it is the expert's last.
 TEST(tiles_wait_for_rows)
 {
     engine b;
@@ -191,7 +191,7 @@ TEST(corners)
     b.run(w, 40000);
 }
 
-// An idle engine starts the fullest expert after partial_wait cycles without work, again and again.
+// An idle engine starts the fullest expert after partial_wait cycles without work, repeatedly.
 TEST(partial_tiles_start_the_fullest)
 {
     for (unsigned on : {0u, 1u}) {

@@ -29,7 +29,7 @@ static inline float from_bf16(uint16_t h)
     return to_float(static_cast<uint32_t>(h) << 16);
 }
 
-// Sign, 4 bits of exponent, 3 of fraction; the largest magnitude but one is 448, the largest a NaN.
+// Sign, 4 bits of exponent, 3 of fraction. The largest magnitude is NaN, the one below it is 448.
 static inline float from_e4m3(uint8_t c)
 {
     const int exponent = c >> 3 & 15, fraction = c & 7;
@@ -40,14 +40,14 @@ static inline float from_e4m3(uint8_t c)
     return c & 0x80 ? -magnitude : magnitude;
 }
 
-// Sign, 2 bits of exponent, 1 of fraction: all eight magnitudes.
+// Sign, 2 bits of exponent, 1 of fraction.
 static inline float from_e2m1(uint8_t c)
 {
     static const float magnitude[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
     return c & 8 ? -magnitude[c & 7] : magnitude[c & 7];
 }
 
-// The nearer of the two bf16 around f; 2^128 stands for infinity.
+// The nearer of the two bf16 around f. 2^128 is infinity.
 static inline uint16_t nearest_bf16(float f)
 {
     if (std::isnan(f))
@@ -71,7 +71,8 @@ static inline double flushed(uint16_t h)
     return std::fabs(d) < 0x1p-126 ? std::copysign(0.0, d) : d;
 }
 
-// Element i joins sum i modulo 32, and the sums a tree of halves. Products are exact in double.
+// Element i is added to sum i modulo 32. The sums are added as a tree of halves. Products are exact
+// in double.
 static inline uint32_t dot_product(const std::vector<uint16_t> &a, const std::vector<uint16_t> &b)
 {
     float sum[32] = {};

@@ -17,10 +17,10 @@ static const unsigned F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2, S = M
                       UNITS = 5;
 static const unsigned COUNTERS = PARAM_Events;
 static const std::vector<unsigned> SOFTWARE = counted_events(COUNTERS); // of packets
-static const unsigned RESTART = 16; // cycles behind go in which the counters of packets restart
-static const unsigned RING = 15;    // FLAGs and COUNTS that wait
+static const unsigned RESTART = 16; // cycles after go in which the counters of packets restart
+static const unsigned RING = 15;    // FLAGs and COUNTS that can wait
 static const uint32_t THRESHOLDS = 1u << 20, DELAYS = 1u << 31;
-enum { FLAG = 16, OFF = 0 }; // a pulse beside those of mw_ev; the state of a stream that has ended
+enum { FLAG = 16, OFF = 0 }; // a pulse besides those of mw_ev; the state of a stream that has ended
 
 using instr = mw_instr;
 static_assert(sizeof(instr) == MW_INSTR_BYTES, "as it lies in memory");
@@ -58,7 +58,7 @@ inline unsigned unit_of(unsigned op)
 
 inline bool rows_return, source_lists, tiles, codes; // of the layer
 
-// Gradients that an instruction asks for, if it does.
+// True if the instruction requires gradients.
 inline bool has_gradients(const instr &i)
 {
     return !(i.flags & 8) || (PARAM_GateGradients && !codes);
@@ -133,7 +133,7 @@ struct gpu : model<Vstreams> {
         cfg.set("start_delay", start_delay);
         cfg.drive(dut.cfg_i);
     }
-    // Before the programs of a layer are made.
+    // Call it before the programs of a layer are made.
     void returns(bool on, bool lists, bool of_tiles = false, bool of_codes = false)
     {
         codes = of_codes;
@@ -153,8 +153,8 @@ struct gpu : model<Vstreams> {
     }
     void go()
     {
-        // node_cfg sets up to 64 bits of a field, and this one has more: its first bit is found
-        // by setting it to ones.
+        // node_cfg sets up to 64 bits of a field, and this one has more. Setting it to ones shows
+        // its first bit.
         node_cfg probe;
         probe.set("stream_base", ~0ull);
         uint32_t image[32] = {};
@@ -177,7 +177,7 @@ struct gpu : model<Vstreams> {
         memset(counter, 0, sizeof counter);
     }
 
-    // Of the next cycle; EVENTs queue up.
+    // An event of the next cycle. EVENTs are queued.
     void event(unsigned e)
     {
         if (is_counted(COUNTERS, e))
@@ -229,7 +229,7 @@ struct gpu : model<Vstreams> {
                 errors.expect_between(now + 2, now + 2, MW_HWERR_INSTR, fetched, fetched_idx);
         }
         errors.see(now, dut.err_valid_o, dut.err_code_o, fetched, fetched_idx);
-        if (dut.err_valid_o) { // the stream has ended there
+        if (dut.err_valid_o) { // the stream ends there
             assert_int_equal(dut.state_o[fetched] >> 16, OFF);
             assert_int_equal(dut.state_o[fetched] >> 8 & 255, program[fetched][fetched_idx].op);
         }
@@ -248,7 +248,7 @@ struct gpu : model<Vstreams> {
     }
 
   private:
-    // Flits of an instruction in order, of an instruction that there is.
+    // Flits of an instruction are read in order, from an address in the program.
     void fetch(uint32_t at)
     {
         assert_int_equal(at % MW_INSTR_BYTES, asked * F);
@@ -263,7 +263,7 @@ struct gpu : model<Vstreams> {
         fail_msg("fetch from 0x%x", at);
     }
 
-    // An EVENT waits while the counters restart and while the ring is full, and at no other time.
+    // An EVENT waits only while the counters restart and while the ring is full.
     void count_packets()
     {
         const bool ready = now >= RESTART;
@@ -285,8 +285,8 @@ struct gpu : model<Vstreams> {
         memcpy(&i, &dut.cmd_o, sizeof i);
         const unsigned s = i.c >> 28, idx = i.c & 0xff;
         assert_true(s < S && !running[s]);
-        // Every instruction between the last one issued and this one is a wait or a
-        // delay that is over.
+        // Every instruction between the last issued one and this one is a wait or a delay that has
+        // ended.
         while (next[s] < idx) {
             const instr &w = program[s][next[s]++];
             if (w.op == MW_I_DELAY) {
@@ -327,7 +327,7 @@ inline instr unit_instr(gpu &b, unsigned s, unsigned idx, unsigned unit = UNITS)
     return i;
 }
 
-// With cycles as software that polls.
+// With `cycles` the wait acts like software that polls.
 inline instr wait_instr(unsigned event, uint32_t threshold, uint32_t cycles = 0)
 {
     return {MW_I_WAIT, 0, 0, 0, static_cast<uint16_t>(event), threshold, cycles, 0};

@@ -7,8 +7,8 @@
 
 using namespace tb;
 
-// One event less than the threshold holds the stream, the last one lets it go within 14
-// cycles; 0 does not wait.
+// With one event less than the threshold the stream waits. It continues within 14 cycles of the
+// last event. A threshold of 0 does not wait.
 TEST(each_counter_counts)
 {
     for (unsigned e : EVENTS) {
@@ -86,7 +86,7 @@ static bool burst(unsigned e, uint32_t threshold, uint32_t *count)
     return b.unit[0].runs;
 }
 
-// Each counter has its number and no more.
+// Each counter counts exactly its events.
 TEST(bursts_lose_nothing)
 {
     for (unsigned e : EVENTS) {
@@ -100,8 +100,8 @@ TEST(bursts_lose_nothing)
     }
 }
 
-// EVENTs of a GPU that does not wait for the layer to begin are counted behind the restart, not
-// lost, and FLAGs, too.
+// EVENTs of a GPU that does not wait for the layer to begin are counted after the restart. They are
+// not lost, and neither are FLAGs.
 TEST(events_wait_for_the_restart)
 {
     for (unsigned e : SOFTWARE) {
@@ -122,7 +122,7 @@ TEST(events_wait_for_the_restart)
     }
 }
 
-// The largest threshold is one: no error, and the stream waits.
+// The largest threshold is valid: no error, and the stream waits.
 TEST(largest_threshold)
 {
     gpu b;
@@ -166,8 +166,8 @@ TEST(delays_take_their_time)
             assert_int_equal(b.unit[0].runs, 0);
         b.cycles(cycles + 60);
         assert_int_equal(b.unit[0].runs, 1);
-        // as every wait not before the counters have restarted; the next instruction
-        // costs what each does
+        // Like every wait it does not end before the counters have restarted. The next instruction
+        // takes its usual time.
         assert_in_range(b.issued_at[s], begun + cycles + 6,
                         std::max<uint64_t>(begun + cycles, RESTART) + 7 + 24);
         b.errors.done();
@@ -188,7 +188,7 @@ TEST(polls_come_late)
         b.enable(alone ? 1u << s : 0xf);
         b.load(s, {wait_instr(event, 2, cycles), unit_instr(b, s, 1, 1), END}, 1024 * s);
         for (unsigned o = 0; o < S;
-             o++) { // the others begin delays all the time, and are fetched last
+             o++) { // the others begin delays repeatedly, and are fetched last
             std::vector<instr> p;
             for (unsigned i = 0; i < 60; i++)
                 p.push_back(delay_instr(b.below(9)));
@@ -214,7 +214,7 @@ TEST(polls_come_late)
     }
 }
 
-// Every bit of a delay, alone or behind a wait, holds its stream.
+// Every bit of a delay, alone or after a wait, holds its stream.
 TEST_IF(PARAM_Delay, each_bit_delays)
 {
     for (unsigned bit = 9; bit < 31; bit++) {
@@ -230,7 +230,7 @@ TEST_IF(PARAM_Delay, each_bit_delays)
     }
 }
 
-// Delays that begin late: when the last one does, all low bits of the time are or were ones.
+// Delays begin late: when the last one does, all low bits of the time are ones or were ones.
 TEST_IF(PARAM_Delay, delays_add_up)
 {
     gpu b;

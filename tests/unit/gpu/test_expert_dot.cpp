@@ -69,12 +69,12 @@ struct dot : model<Vexpert_dot> {
   private:
     watch out{"result"};
     bool open = false, idle = true;
-    uint64_t next = 0; // cycle from which on a step may come
+    uint64_t next = 0; // first cycle in which a step may come
     unsigned step = 0;
     std::vector<uint32_t> want;
     size_t got = 0;
 
-    // Flits 4g + o and 4g + 2 + o in step 2g + o.
+    // Step 2g + o has flits 4g + o and 4g + 2 + o.
     void offer()
     {
         const rows &r = queue.front();
@@ -100,7 +100,7 @@ struct dot : model<Vexpert_dot> {
 
 enum kind { WHOLE, BYTES, ANY, SMALL, LARGE, SPECIAL, CANCEL, KINDS };
 
-// Elements whose products are of the kind.
+// Elements whose products are of this kind.
 static rows of_kind(dice &rng, unsigned flits, unsigned kind)
 {
     rows r;
@@ -137,7 +137,7 @@ static rows of_kind(dice &rng, unsigned flits, unsigned kind)
                     *p = rng.pick<uint16_t>({0x7f81, 0xffff});
             }
             break;
-        case CANCEL: // pairs of which little is left
+        case CANCEL: // pairs with a small sum
             a = static_cast<uint16_t>((a & 0x7f) | 127u << 7 | (i & 1) << 15);
             b = static_cast<uint16_t>((b & 0x1) | 127u << 7 | (i / 32 & 1) << 15);
             break;
@@ -211,7 +211,7 @@ TEST(a_result_comes_in_its_time)
     }
 }
 
-// A group in four cycles, whatever the results of rows before.
+// A group takes four cycles, whatever the results of earlier rows.
 TEST(long_rows_do_not_wait)
 {
     dot d;

@@ -53,7 +53,7 @@ TEST(random_layers)
     }
 }
 
-// The longest row, and some with bits of their own in the number of groups.
+// The longest row, and rows with other bits in the number of groups.
 TEST(long_rows)
 {
     for (unsigned bytes : {33 * 4 * F, 0x4000 + 3 * F, 32752u}) {
@@ -86,7 +86,7 @@ static void expect_row(engine &b, uint32_t weight)
     b.run({}, 100000);
 }
 
-// The longest rows of one-byte elements, and every code of them.
+// The longest rows of one-byte elements, with every code.
 TEST(codes)
 {
     if (!TYPES)
@@ -106,7 +106,7 @@ TEST(codes)
     }
 }
 
-// The longest row of blocks, in which every code meets every scale's class.
+// The longest row of blocks. Every code occurs with every class of scale.
 TEST(blocks)
 {
     if (!TYPES)
@@ -114,8 +114,8 @@ TEST(blocks)
     for (unsigned bytes : {2 * MW_SCALE_BLOCK, 32752 / (2 * MW_SCALE_BLOCK) * 2 * MW_SCALE_BLOCK}) {
         engine b;
         one_row(b, MW_ROWTYPE_E4M3_BLOCKS, bytes);
-        // 9/8 times 1871417 * 2^-21 is 1 + 2^-8 + 2^-24, whose nearest fp32 are as near. The even
-        // one is a tie of bf16, too.
+        // 9/8 times 1871417 * 2^-21 is 1 + 2^-8 + 2^-24. It lies halfway between two fp32. The even
+        // one is also a tie of bf16.
         const uint32_t weight = 0x3f900000;
         b.mem.set(0x10000 + 4 * b.list[0][0].pos, weight);
         for (unsigned i = 0; i < bytes / 2; i++)
@@ -125,7 +125,7 @@ TEST(blocks)
     }
 }
 
-// Rows of half bytes in which every element meets every scale of its 16.
+// Rows of half bytes. Every element occurs with every scale of its group of 16.
 TEST(half_bytes)
 {
     if (!TYPES)

@@ -40,7 +40,7 @@ struct fetch : model<Vexpert_fetch> {
     fetch() { dut.go_i = 0; }
 
     unsigned any(unsigned bits) { return static_cast<unsigned>(rng.bits(bits)); }
-    /// Any number of so many bits, often one bit alone.
+    /// A random number of `bits` bits, often with a single one.
     unsigned number(unsigned bits) { return percent(50) ? 1u << below(bits) : any(bits); }
     unsigned get(const char *name) const { return static_cast<unsigned>(cfg[name]); }
 
@@ -63,7 +63,7 @@ struct fetch : model<Vexpert_fetch> {
         dut.gathered_i = gathered;
     }
 
-    /// What the list says of the row that was asked for, and where its parts are then.
+    /// The list's answer for the requested row, and the addresses that follow from it.
     void answer(row &r)
     {
         const unsigned k_shift = get("k_shift"), stride = get("gate_shift");
@@ -119,7 +119,7 @@ struct fetch : model<Vexpert_fetch> {
         dut.row_take_i = dut.row_valid_o && percent(rate);
     }
     bool going = false;
-    /// Counts for the first row of a tile alone.
+    /// Counts only for the first row of a tile.
     unsigned first_of_tile() { return field(tile && !going ? at : any(COUNT), 0, COUNT); }
 
     void sample() override
@@ -175,7 +175,7 @@ struct fetch : model<Vexpert_fetch> {
     }
     void sample_row()
     {
-        // stable up to here, and the factor is complete
+        // stable up to this cycle, and the factor is complete
         if (behind_take && behind_take <= LATENCY) {
             assert_row();
             if (behind_take == LATENCY)
@@ -223,7 +223,7 @@ struct fetch : model<Vexpert_fetch> {
         assert_int_equal(dut.row_factor_o, f << 32 | mant);
     }
 
-    /// A start or a reset, behind which nothing is on its way.
+    /// A start or a reset, after which nothing is in flight.
     void begin(bool by_reset)
     {
         set_layer();

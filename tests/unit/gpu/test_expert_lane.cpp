@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // expert_lanes and expert_factor against the host: products exact in double, flushed, rounded to
-// float and then to bf16. The operands are all triples of edge values, random triples over all
+// float, then to bf16 values. Operands are all triples of edge values, random triples over all
 // exponents and near the limits, and products that round twice. Gaps come between. MW_SEED repeats
 // a run.
 #include "bench/dut.h"
@@ -83,7 +83,7 @@ struct lane : model<Vexpert_lane> {
             return;
         op due = flight.front();
         flight.pop_front();
-        // A gap leaves the result before it in place.
+        // A gap keeps the previous result.
         if (due.valid)
             held = due;
         if (!held.valid || dut.y_o == held.want)
@@ -138,7 +138,7 @@ TEST(random_triples)
     l.drain();
 }
 
-// Exponents whose sums lie around the smallest and the largest result, of one product or both.
+// Exponents whose sums are near the smallest and the largest result, for one product or both.
 TEST(random_near_the_limits)
 {
     lane l;
@@ -163,7 +163,7 @@ TEST(random_near_the_limits)
     l.drain();
 }
 
-// A w next to the quotient for which the product is a tie of bf16. The rounding to 24 bits then
+// A w next to the quotient for which the product is a bf16 tie. The rounding to 24 bits then
 // reaches, leaves or keeps the tie.
 TEST(products_that_round_twice)
 {

@@ -13,8 +13,8 @@ using namespace tb;
 static const unsigned F = sizeof(Vgpu_mem::wr_data_i) / 5;
 static const unsigned FLITS = 16384 / F;
 static const unsigned BANKS = 4, RD = 4, WR = 5, LATENCY = 3;
-// All writers but 0 share a way. The engine's port stands back for readers, the last one aside, at
-// most so often in a row.
+// All writers except 0 share a path. The engine's port yields to readers, except the last one, at
+// most this often in a row.
 static const unsigned MOST_BACK = 3;
 
 struct request {
@@ -31,7 +31,7 @@ struct expected {
     uint8_t data[F];
 };
 
-// What the engine's port is asked in this cycle; a step is two flits of a group of four.
+// The request at the engine's port in this cycle. A step is two flits of a group of four.
 struct engine {
     bool rd;
     unsigned rd_step, wr, wr_step;
@@ -96,7 +96,7 @@ struct ports : model<Vgpu_mem> {
             wr[p].data[b] = static_cast<uint8_t>(rng());
     }
 
-    // The engine never takes the same banks in two cycles in a row.
+    // The engine never takes the same banks in two consecutive cycles.
     void engine_read(unsigned step)
     {
         if (!exp.rd)
@@ -219,7 +219,7 @@ struct ports : model<Vgpu_mem> {
             has_way = writes_in_a_row = 0;
     }
 
-    // True if the port was refused. Reads see what was there before this cycle's writes.
+    // True if the port was refused. Reads return the contents before this cycle's writes.
     bool reads(unsigned p)
     {
         if (!rd[p].valid)
@@ -300,8 +300,8 @@ TEST(random_accesses)
         assert_true(b.done_wr[p] > 2000);
 }
 
-// All ports at one bank: nobody waits for more than one access of each other port,
-// and shares are equal.
+// All ports use one bank. Each waits for at most one access of each other port, and shares are
+// equal.
 TEST(one_bank_is_shared_fairly)
 {
     for (unsigned bank = 0; bank < BANKS; bank++) {
@@ -330,7 +330,7 @@ TEST(one_bank_is_shared_fairly)
     }
 }
 
-// Flits per cycle that streams through memory get together, after they have spread over the banks.
+// Total flits per cycle of streams through memory, after they have spread over the banks.
 static double stream_rate(unsigned readers, unsigned writers, bool engine)
 {
     ports b;
@@ -377,9 +377,8 @@ TEST(streams_run_at_full_rate)
         {0x07, 0x00, true, 2.4},  {0x00, 0x03, false, 2.0}, {0x00, 0x1f, false, 1.88},
         {0x0f, 0x1f, false, 5.8}, {0x03, 0x03, true, 4.4},
     };
-    // Three streams and the engine ask for more than the four banks give. From some
-    // starts, the engine's standing back and the round robin settle in a pattern below what
-    // the banks could give.
+    // Three streams and the engine request more than the four banks provide. From some starts, the
+    // engine's yielding and the round robin settle in a pattern with less than the banks' rate.
     for (const auto &m : mix) {
         double least = 99;
         for (unsigned i = 0; i < 4; i++)

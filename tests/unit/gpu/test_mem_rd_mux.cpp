@@ -30,8 +30,8 @@ struct mux : model<Vmem_rd_mux> {
         reset();
     }
 
-    // Cycles in which clients of the mask raise a new request with load percent and the memory
-    // takes one with take percent probability.
+    // In each cycle a client of the mask raises a new request with a probability of `loads`
+    // percent. The memory takes one with a probability of `takes` percent.
     void run(unsigned clients, unsigned loads, unsigned takes, unsigned n)
     {
         mask = clients;
@@ -146,7 +146,7 @@ TEST(go_restarts_the_round)
     }
 }
 
-// Whose turn it is does not depend on how long nobody asked, or on a memory that refused.
+// The round robin does not depend on the time without a request, or on a memory that refused.
 TEST(keeps_the_round)
 {
     mux b;

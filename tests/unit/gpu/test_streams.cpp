@@ -156,7 +156,7 @@ TEST(wrong_programs_stop)
     }
 }
 
-// As many instructions as there is room for are a program if the last one is I_END.
+// A program of the maximum number of instructions is valid if the last one is I_END.
 TEST(longest_program)
 {
     const unsigned most = PARAM_StreamInstrs;
@@ -177,7 +177,7 @@ TEST(longest_program)
     }
 }
 
-// Streams that want one unit: each gets it, and a stream with another unit is not held up.
+// Several streams use one unit, and each gets it. A stream with another unit is not delayed.
 TEST(busy_unit_is_shared)
 {
     gpu b;
@@ -200,7 +200,7 @@ TEST(busy_unit_is_shared)
     assert_in_range(last_done, 1, b.now * 2 / 3);
 }
 
-// Cycles that an instruction costs besides its run.
+// Cycles of an instruction in addition to its run.
 TEST(issue_is_quick)
 {
     gpu b;

@@ -11,7 +11,7 @@
 
 using tb::bytes;
 
-/// Of these bytes behind others whose CRC is `crc`.
+/// CRC of these bytes, after others whose CRC is `crc`.
 inline uint32_t crc32(const uint8_t *data, size_t size, uint32_t crc = 0)
 {
     uint32_t c = ~crc;
@@ -23,7 +23,7 @@ inline uint32_t crc32(const uint8_t *data, size_t size, uint32_t crc = 0)
     return ~c;
 }
 
-/// A header alone, with its magic and CRC, for a session with that key (0: none).
+/// A header alone, with its magic and CRC, for a session with this key (0: none).
 inline bytes seal(mw_frame_header h, uint32_t key = 0)
 {
     h.magic = MW_HOST_MAGIC;
@@ -33,7 +33,7 @@ inline bytes seal(mw_frame_header h, uint32_t key = 0)
     return sealed;
 }
 
-/// A frame as it is on the wire; the header's words, magic and CRC are put in here.
+/// A frame in its format on the wire. The function sets the header's words, magic and CRC.
 inline bytes make_frame(mw_frame_header h, const bytes &payload = {}, uint32_t key = 0)
 {
     h.words = static_cast<uint16_t>(payload.size() / 8);
@@ -58,7 +58,7 @@ struct frame {
     uint32_t trailer = 0; ///< status
 };
 
-/// Read a transfer as one frame; false if it is none, or a CRC is wrong.
+/// Reads a transfer as one frame. Returns false if it is no frame, or a CRC is wrong.
 inline bool read_frame(const bytes &in, frame *f)
 {
     if (in.size() < sizeof f->header)

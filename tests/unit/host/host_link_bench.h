@@ -16,7 +16,7 @@
 constexpr uint32_t VERSION = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR;
 constexpr unsigned GPUS = 2, MEM_LOG2 = 17, BAD_REGISTER = 0x50000;
 
-/// What the firmware replies to a command: a mixture of all that it was given.
+/// The firmware's reply to a command: a function of the whole request.
 struct firmware_reply {
     uint8_t status;
     uint64_t argument;
@@ -48,10 +48,10 @@ struct host_link_bench : tb::model<Vhost_link> {
     std::deque<uint8_t> out;
     bytes transfer;
     std::deque<bytes> in;
-    // how eager everybody is, in percent, and the most bytes per cycle
+    // rates of all parts in percent, and the most bytes per cycle
     unsigned out_rate = 100, in_rate = 100, mem_rate = 100, most_bytes = 8, delay = 1;
 
-    /// Any rate of both ends and of memory, which answers within `longest` cycles.
+    /// Random rates of both ends and of memory, which answers within `longest` cycles.
     void rates(unsigned longest)
     {
         const unsigned rates[] = {100, 100, 80, 30};
@@ -75,7 +75,7 @@ struct host_link_bench : tb::model<Vhost_link> {
     std::vector<bytes> memory = std::vector<bytes>(GPUS, bytes(1 << MEM_LOG2));
     uint64_t command[64] = {}, reply[64] = {};
     unsigned resets = 0;
-    unsigned lose = 0; ///< which access from now on is lost, from 1; 0: none
+    unsigned lose = 0; ///< number of the access that is lost, counted from now on; 0: none
 
   private:
     struct access {
@@ -105,7 +105,7 @@ struct host_link_bench : tb::model<Vhost_link> {
 
     void endpoints()
     {
-        // what is offered stays until it is taken
+        // what is offered is stable until it is taken
         if (!offered && !out.empty() && percent(out_rate)) {
             size_t most = most_bytes < out.size() ? most_bytes : out.size();
             offered = out_rate == 100 ? static_cast<unsigned>(most)
@@ -170,7 +170,7 @@ struct host_link_bench : tb::model<Vhost_link> {
     void mailbox_before()
     {
         dut.reply_valid_i = reply_valid;
-        // message_t: kind, words, count, argument from the top
+        // message_t: kind, words, count, argument from the highest bits down
         auto *r = reinterpret_cast<uint32_t *>(&dut.reply_i);
         uint64_t words = said.payload.size() / 8;
         r[0] = static_cast<uint32_t>(said.argument);
@@ -202,7 +202,8 @@ struct host_link_bench : tb::model<Vhost_link> {
         rep_next = dut.rep_re_o ? reply[dut.rep_raddr_o] : rep_next;
     }
 
-    // unheard_o while the firmware has a command or a RESET waits: whether the link was reset since
+    // While the firmware has a command or a RESET waits, unheard_o shows whether the link was reset
+    // since.
     static constexpr uint64_t NEVER = UINT64_MAX;
     uint64_t command_since = NEVER, reset_since = NEVER, link_reset_at = 0;
 
@@ -216,7 +217,7 @@ struct host_link_bench : tb::model<Vhost_link> {
             command_since = now;
         else if (dut.taken_o)
             command_since = NEVER;
-        // the cycle before was that in which it was decided on
+        // the decision was in the previous cycle
         if (!dut.reset_fabric_o)
             reset_since = NEVER;
         else if (reset_since == NEVER)
@@ -229,7 +230,7 @@ struct host_link_bench : tb::model<Vhost_link> {
     uint64_t time_from = 0,
              last_time = 0; ///< the fabric's last reset, and what WAIT reported since
 
-    /// Of a whole reply: WAIT tells the time, which goes on and is no time to come.
+    /// For a complete reply. WAIT reports the time, which advances and is not in the future.
     void check_time()
     {
         mw_frame_header h;
@@ -273,7 +274,7 @@ struct host_link_bench : tb::model<Vhost_link> {
         if (dut.in_valid_o && dut.in_ready_i) {
             uint64_t word = dut.in_data_o;
             const auto *p = reinterpret_cast<uint8_t *>(&word);
-            // a write's reply says that the data is there
+            // a reply to a write means that the data is in memory
             if (transfer.empty() && p[2] == (MW_FRAME_MEM_WRITE | MW_FRAME_REPLY) &&
                 p[3] == MW_STATUS_OK)
                 assert_true(accesses.empty());

@@ -5,8 +5,7 @@
 
 #include "link_host.h"
 
-/// Before the first SYNC nothing is said, whatever comes; SYNC is found at every byte,
-/// behind zeros enough.
+/// Before the first SYNC nothing is answered. A SYNC at any byte is found after enough zeros.
 TEST(out_of_step)
 {
     for (unsigned offset = 0; offset < 12; offset++) {
@@ -19,7 +18,7 @@ TEST(out_of_step)
         b.send({1}); // not among the zeros
         b.expect.clear();
         b.fresh = false;
-        // too few of them, too early ones, none
+        // too few zeros, zeros too early, and none
         for (unsigned zeros : {0u, 1u, 4096u, MW_HOST_SYNC_ZEROS - 1u}) {
             b.zeros(zeros);
             b.put(b.sync_header());
@@ -30,7 +29,7 @@ TEST(out_of_step)
         while (!b.out.empty() && b.now < 10000000)
             b.cycle();
         b.quiet(100);
-        // what looked like the begin of a header ends in these zeros
+        // bytes like the beginning of a header end in these zeros
         b.zeros(offset);
         b.sync();
         b.mem_read();
@@ -57,7 +56,7 @@ TEST(header_errors)
         b.send(f);
         b.check_all();
         b.link_error(MW_STATUS_HEADER, f[0] | f[1] << 8, last);
-        // all of that, and right requests, are lost until SYNC
+        // these frames, and valid requests, are lost until SYNC
         b.ignored_request();
         b.expect.clear();
         b.sync();
@@ -76,7 +75,7 @@ TEST(sequence_errors)
         b.sync();
         b.any_request();
         uint16_t last = static_cast<uint16_t>(b.number - 1);
-        // a frame that came twice, or one that is missing
+        // a frame that comes twice, or a missing one
         uint16_t seen = i % 2 ? static_cast<uint16_t>(b.number + 1 + b.below(1000)) : last;
         mw_frame_header h = b.request(MW_FRAME_REG_READ);
         h.sequence = seen;
@@ -90,8 +89,8 @@ TEST(sequence_errors)
     }
 }
 
-/// A frame that was cut swallows what follows, fails its CRC, and SYNC_GAP zeros bring
-/// everything to an end.
+/// A truncated frame takes the following bytes as its payload, and its CRC fails. SYNC_GAP zeros
+/// end it in any case.
 TEST(truncated)
 {
     for (unsigned i = 0; i < 40; i++) {
@@ -122,8 +121,8 @@ TEST(truncated)
     }
 }
 
-/// A request of every shape that is not allowed, and some at the edge of it, with the status that
-/// each is answered with.
+/// Requests of every format that is not permitted, and some at its limits, with the status of their
+/// replies.
 TEST(shapes)
 {
     constexpr uint64_t SECOND = UINT64_C(1) << MW_HOST_GPU_SHIFT, END = 1 << MEM_LOG2;
@@ -188,7 +187,7 @@ TEST(shapes)
         for (const auto &s : shapes) {
             b.rates(30);
             mw_frame_header h = b.request(s.kind, s.argument, s.count);
-            h.status = static_cast<uint8_t>(b.rng()); // of a request it counts for nothing
+            h.status = static_cast<uint8_t>(b.rng()); // ignored in a request
             auto registers = b.registers;
             auto memory = b.memory;
             b.put(h, b.random_bytes(s.bytes));
@@ -201,7 +200,7 @@ TEST(shapes)
             if (registers != b.registers || memory != b.memory || b.resets)
                 fail_msg("%s: something was done", s.name);
         }
-        // its payload's CRC comes before all else
+        // its payload's CRC is checked first
         for (unsigned kind : {0x7f, +MW_FRAME_MEM_WRITE, +MW_FRAME_WAIT}) {
             mw_frame_header h = b.request(kind, 1);
             bytes f = make_frame(h, b.random_bytes(24), b.key);
@@ -212,7 +211,7 @@ TEST(shapes)
             b.link_error(MW_STATUS_PAYLOAD, 0, h.sequence);
             b.sync();
         }
-        // and the status in a trailer counts for nothing
+        // and the status in a trailer is ignored
         mw_frame_header h = b.request(MW_FRAME_REG_WRITE);
         h.words = 1;
         bytes f = seal(h, b.key), rest = b.random_bytes(12);
@@ -232,7 +231,7 @@ TEST(shapes)
     }
 }
 
-/// What is no request takes the link out of step.
+/// A frame that is no request takes the link out of step.
 TEST(no_request)
 {
     for (unsigned shape = 0; shape < 10; shape++) {
@@ -259,7 +258,7 @@ TEST(no_request)
             h.words = 0xffff;
             f = seal(h, b.key);
             break;
-        case 5: // SYNC with a payload, behind its zeros
+        case 5: // SYNC with a payload, after its zeros
             b.zeros(MW_HOST_SYNC_GAP);
             h.type = MW_FRAME_SYNC;
             f = make_frame(h, bytes(8), 0);

@@ -8,8 +8,8 @@
 namespace {
 constexpr uint32_t VICTIM = 0x40; ///< a register that nothing but hidden frames writes
 
-/// Frames as they may lie in a payload: a write of the victim with that number, for a
-/// session with that key.
+/// Frames as they may occur in a payload: a write of the victim with this number, for a session
+/// with this key.
 bytes hidden_write(uint16_t number, uint32_t key)
 {
     mw_frame_header h = {};
@@ -36,8 +36,8 @@ void pad(bytes &b, size_t to)
         b.resize(b.size() + to - b.size() % to);
 }
 
-/// A payload that tries everything, and is sent as a MEM_WRITE of which [from, to) is lost on the
-/// way, with some bits turned.
+/// Sends a payload with every kind of hidden frame as a MEM_WRITE. Its bytes [from, to) are lost on
+/// the way, and some bits change.
 void attack(const char *name, host &b, bytes payload, size_t from, size_t to, int flip)
 {
     pad(payload, 16);
@@ -50,7 +50,7 @@ void attack(const char *name, host &b, bytes payload, size_t from, size_t to, in
     b.zeros(MW_HOST_SYNC_GAP);
     b.fresh = true;
     b.expect.clear();
-    // whatever is said, it is no reply to what was hidden
+    // no reply is one to a hidden frame
     uint64_t start = b.now;
     while (!b.out.empty() || b.now - start < 3000) {
         b.cycle();
@@ -88,19 +88,19 @@ TEST(hidden)
                 return join({hidden_sync(n, version), hidden_write(static_cast<uint16_t>(n + 1), 0),
                              hidden_write(n, 0), hidden_write(static_cast<uint16_t>(n + 1), 0)});
             };
-            // a wrong bit of the header; SYNC at the front, behind as many zeros as
-            // there is room for
+            // A wrong bit of the header. SYNC is at the front, or after as many zeros as there is
+            // room for.
             attack("bit, hidden SYNC", b, frames(), 0, 0, 37);
             attack("bit, hidden SYNC behind zeros", b, join({zeros, frames()}), 0, 0, 3);
             // the header is lost, or the first packet
             attack("no header, hidden SYNC", b, frames(), 0, HEAD, -1);
             attack("no header, zeros, SYNC", b, join({zeros, frames()}), 0, HEAD, -1);
             attack("no packet, hidden SYNC", b, join({filler, frames()}), 0, PACKET, -1);
-            // bytes lost inside: what comes next is swallowed
+            // bytes lost inside: the frame takes following ones in their place
             attack("bytes lost", b, join({filler, frames()}), HEAD + 8, HEAD + 24, -1);
         }
-        // frames with the number that comes next, at the place where a frame begins: who has no key
-        // cannot tell them from the host's
+        // Frames with the next number, where a frame may begin. Without keys they cannot be
+        // distinguished from the host's.
         for (int lost = 0; keys && lost < 2; lost++) {
             bytes front = lost ? filler : bytes();
             attack("next number", b, join({front, hidden_write(b.number, 0)}), 0,
@@ -111,7 +111,7 @@ TEST(hidden)
     }
 }
 
-/// The header of one frame before the payload and trailer of another: all between them was lost.
+/// The header of one frame before the payload and trailer of another: everything between was lost.
 TEST(spliced)
 {
     host b;

@@ -14,7 +14,7 @@ struct expected {
 
 constexpr uint32_t KEYLESS = MW_HOST_PROTOCOL_MAJOR << 16 | (MW_HOST_KEY_MINOR - 1);
 
-/// A host: makes requests, and knows the replies in advance.
+/// A host that makes requests and predicts the replies.
 struct host : host_link_bench {
     uint16_t number = 0;
     uint32_t version = VERSION, key = 0, last_key = 0;
@@ -61,7 +61,7 @@ struct host : host_link_bench {
         return request(MW_FRAME_SYNC, rng(), version);
     }
 
-    /// Into step, with the replies of all before; the gap is sent where it must be.
+    /// Synchronizes, after all previous replies. The gap is sent where it is required.
     void sync(unsigned status = MW_STATUS_OK)
     {
         zeros(fresh ? 0 : MW_HOST_SYNC_GAP);
@@ -85,7 +85,7 @@ struct host : host_link_bench {
         fresh = true;
     }
 
-    /// A piece of a memory: mostly short, at times the longest, at times up to the memory's end.
+    /// A range of a memory: mostly short, sometimes the longest, sometimes up to the memory's end.
     void piece(unsigned *gpu, uint32_t *at, uint32_t *size)
     {
         *gpu = below(GPUS);
@@ -183,7 +183,7 @@ struct host : host_link_bench {
         add(h, {}, e);
     }
 
-    /// A request that must be refused, and changes nothing.
+    /// A request that must be refused, without any effect.
     void refused()
     {
         mw_frame_header h;
@@ -261,7 +261,7 @@ struct host : host_link_bench {
         link_error(MW_STATUS_PAYLOAD, 0, last);
         sync();
         if (e.header.type == (MW_FRAME_MEM_WRITE | MW_FRAME_REPLY)) {
-            // the host writes that again; here, all of it
+            // the host writes the range again, here the whole memory
             for (unsigned g = 0; g < GPUS; g++)
                 rewrite(g);
         }
@@ -304,13 +304,13 @@ struct host : host_link_bench {
             refused();
             break;
         default:
-            // zeros between frames are nothing
+            // zeros between frames are ignored
             out.insert(out.end(), below(20), 0);
             mem_read();
         }
     }
 
-    /// A right request that the device must not carry out; the caller clears `expect`.
+    /// A valid request that the device must not execute. The caller clears `expect`.
     void ignored_request()
     {
         const auto memory_then = model_memory;
@@ -351,7 +351,7 @@ struct host : host_link_bench {
             check_reply();
         settle();
         if (out.empty())
-            assert_false(dut.mem_claim_o); // others may have the memories
+            assert_false(dut.mem_claim_o); // others may use the memories
     }
 
     void quiet(unsigned n)
@@ -378,7 +378,7 @@ struct host : host_link_bench {
     }
 };
 
-/// Parts one behind the other.
+/// Concatenates the parts.
 inline bytes join(std::initializer_list<bytes> parts)
 {
     bytes all;

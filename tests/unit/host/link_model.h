@@ -19,13 +19,12 @@ extern "C" {
 #undef restrict
 }
 
-/// A reply as the reader expects it. Of new_key the upper half of the argument is
-/// the device's affair.
+/// A reply as the reader expects it. For new_key the device chooses the upper half of the argument.
 struct answer {
     mw_frame_header header = {};
     bytes payload;
     bool new_key = false, any_argument = false;
-    std::function<void(std::vector<bytes> &)> then; ///< what else has become of the memories
+    std::function<void(std::vector<bytes> &)> then; ///< other changes of the memories
 };
 
 class link_model {
@@ -63,17 +62,17 @@ class link_model {
     link_model &operator=(const link_model &) = delete;
     ~link_model() { mwd_destroy(device); }
 
-    /// The link is reset; what was not fed to it is gone.
+    /// The link is reset. Bytes that were not fed to it are discarded.
     void reset()
     {
         mwd_bus_reset(device);
         expected.clear();
     }
 
-    /// That of the hardware's session, which the host tells from now on.
+    /// The key of the hardware's session, which the host uses from now on.
     void set_key(uint32_t key) { mwd_set_key(device, key); }
 
-    /// A transfer of these bytes.
+    /// Feeds a transfer of these bytes.
     void feed(const uint8_t *data, size_t count)
     {
         while (!mwd_out(device, data, count))
@@ -106,7 +105,7 @@ class link_model {
         return 0;
     }
 
-    /// One request, and its reply. Returns whether anything came of it.
+    /// One request and its reply. Returns whether there was any output.
     bool work()
     {
         const bool more = mwd_work(device);
@@ -137,7 +136,7 @@ class link_model {
         a.header.magic = h.magic;
         a.header.crc = h.crc;
         a.header.words = static_cast<uint16_t>(a.payload.size() / 8);
-        if (a.new_key) // it makes one of its own
+        if (a.new_key) // it makes its own
             a.header.argument =
                 (h.argument & ~UINT64_C(0xffffffff)) | static_cast<uint32_t>(a.header.argument);
         else if (a.any_argument)

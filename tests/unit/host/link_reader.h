@@ -15,7 +15,7 @@
 #define ZEROS 64 // of a SYNC: the module's parameter here
 #endif
 
-/// The protocol, as its page has it.
+/// The protocol, as specified on its page.
 struct protocol {
     std::vector<bytes> memory = std::vector<bytes>(GPUS, bytes(1 << MEM_LOG2));
     std::map<uint32_t, uint32_t> registers;
@@ -23,12 +23,12 @@ struct protocol {
     bool layer_done = false;
 
     bool in_step = false, guarded = false, foreign = false;
-    bool blocked = false; ///< until the key of the new session is known
+    bool blocked = false; ///< until the key of the new session is set
     uint32_t key = 0;
     uint16_t number = 0;
     std::deque<answer> answers, new_answers; ///< all, and those of the last call
 
-    /// Bytes that have been read; more may be here.
+    /// Number of bytes that have been read. More may have arrived.
     uint64_t read() const { return forgotten + at; }
 
     void take(const bytes &b)
@@ -44,7 +44,7 @@ struct protocol {
         run();
     }
 
-    /// Zeros that end what has begun.
+    /// Number of zeros that end the frame in progress.
     size_t missing() const
     {
         size_t whole = in_payload ? 8 * (head.words + size_t(1)) : sizeof head;
@@ -69,7 +69,7 @@ struct protocol {
         }
     }
 
-    /// The words of frames are zero or they are not.
+    /// Updates the number of zeros before the next byte by `count` words.
     void words(size_t count)
     {
         for (; count; count--, at += 8)
@@ -215,7 +215,7 @@ struct protocol {
         unsigned status = verdict();
         uint8_t *place = &memory[head.argument >> MW_HOST_GPU_SHIFT & (GPUS - 1)]
                                 [head.argument & ((1 << MEM_LOG2) - 1)];
-        // the memory holds what came, whether it was right or not
+        // the memory has the received bytes, right or wrong
         if (status == MW_STATUS_OK && head.type == MW_FRAME_MEM_WRITE && !data.empty())
             memcpy(place, data.data(), data.size());
         answer a = reply(right ? status : +MW_STATUS_PAYLOAD);

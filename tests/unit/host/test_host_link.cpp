@@ -21,8 +21,8 @@ TEST(random)
         assert_memory_equal(b.memory[g].data(), b.model_memory[g].data(), 1 << MEM_LOG2);
 }
 
-/// A reset of the link at any time: nothing of before is heard afterwards, and the next SYNC
-/// finds everything at work.
+/// A reset of the link at any time. No earlier reply comes afterwards, and after the next SYNC
+/// everything works.
 TEST(link_reset)
 {
     host b;
@@ -41,8 +41,8 @@ TEST(link_reset)
     }
 }
 
-/// The same in each cycle from a request for the firmware, or RESET, to behind its answer:
-/// the bench sees that unheard_o tells of it.
+/// The same in each cycle from a request for the firmware, or RESET, to the end of its answer. The
+/// bench checks unheard_o.
 TEST(link_reset_at_every_phase)
 {
     host b;
@@ -63,11 +63,11 @@ TEST(link_reset_at_every_phase)
             assert_int_equal(b.dut.unheard_o, 0);
         }
     print_message("%u of 140 were unheard\n", unheard);
-    assert_int_equal(given, 0); // what was not given until the reset never is
-    assert_true(unheard > 20);  // 29 to 34 as the seed has the pauses of the stream
+    assert_int_equal(given, 0); // what was not passed on before the reset never is
+    assert_true(unheard > 20);  // 29 to 34, depending on the seed
 }
 
-/// SYNC and INFO of a host that is answered VERSION; all else is not for it.
+/// A host that gets VERSION may send SYNC and INFO. Other requests are refused.
 static void check_foreign(host &b)
 {
     b.sync(MW_STATUS_VERSION);
@@ -88,8 +88,7 @@ TEST(versions)
         check_foreign(b);
         assert_int_equal(b.key, 0);
     }
-    // hosts of before the keys, as long as none with keys was here; then they have
-    // to reset the link
+    // Hosts without keys work until one with keys has connected. Then they must reset the link.
     for (unsigned minor = 0; minor < MW_HOST_KEY_MINOR; minor++) {
         b.version = MW_HOST_PROTOCOL_MAJOR << 16 | minor;
         b.sync();
@@ -109,8 +108,8 @@ TEST(versions)
     }
 }
 
-/// An access that is lost, since its GPU is being reset: the answer says so, whichever it is, and
-/// the next one is well again.
+/// An access that is lost because its GPU is in reset. Any kind of answer reports this, and the
+/// next access works.
 TEST(lost)
 {
     host b;
@@ -171,7 +170,7 @@ TEST(wait_and_reset)
     assert_in_range(wait(100).argument, 100, 200);
 }
 
-/// The rates that the endpoint needs, and those that a simulation likes.
+/// The rates that the endpoint requires, and those that simulation prefers.
 TEST(rate)
 {
     for (unsigned most : {1, 8}) {

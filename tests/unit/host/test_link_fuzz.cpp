@@ -10,7 +10,7 @@ const unsigned FRAMES = tb::cases(8000, 20000);
 struct fuzz : host_link_bench {
     protocol model;
     link_model in_c{GPUS, MEM_LOG2, ZEROS, BAD_REGISTER};
-    bytes for_c; ///< not fed to it yet: behind a SYNC it has to know the session's key
+    bytes for_c; ///< not fed to it yet: after a SYNC it must have the session's key first
     uint64_t fed_c = 0;
     uint16_t number = 0;
     uint32_t version = VERSION, old_key = 0;
@@ -26,8 +26,8 @@ struct fuzz : host_link_bench {
         feed_c();
     }
 
-    /// What the reader has read, and all else where it does not wait for a key, in
-    /// transfers of any size.
+    /// Feeds what the reader has read, and everything else unless it waits for a key, in transfers
+    /// of any size.
     void feed_c()
     {
         for (auto &a : model.new_answers)
@@ -49,7 +49,7 @@ struct fuzz : host_link_bench {
                      in_c.expected.front().header.status);
     }
 
-    /// All that is expected comes, and the device has taken what was sent.
+    /// Waits until all expected replies have come and the device has taken everything.
     void settle_all()
     {
         uint64_t since = now;
@@ -82,7 +82,7 @@ struct fuzz : host_link_bench {
             a.header.argument = f.header.argument;
         }
         a.header.magic = f.header.magic;
-        a.header.crc = f.header.crc; // of both the reader has seen that they are right
+        a.header.crc = f.header.crc; // the reader has checked both
         a.header.words = static_cast<uint16_t>(a.payload.size() / 8);
         if (memcmp(&a.header, &f.header, sizeof f.header) || f.trailer || f.payload != a.payload)
             fail_msg("cycle %llu: reply 0x%02x to %u, status %u, count 0x%x, %u words; expected "
@@ -122,7 +122,7 @@ struct fuzz : host_link_bench {
         return h;
     }
 
-    /// Frames that somebody may have stored.
+    /// Frames that may be stored in a payload.
     bytes hidden()
     {
         bytes all;
@@ -181,13 +181,13 @@ struct fuzz : host_link_bench {
         f->erase(f->begin() + static_cast<long>(from), f->begin() + static_cast<long>(to));
     }
 
-    /// A frame, right or not.
+    /// A frame, valid or not.
     bytes any_frame()
     {
         mw_frame_header h = any_header();
         bytes payload = any_payload(h);
         if (percent(3))
-            h.type = static_cast<uint8_t>(rng()); // right in all else
+            h.type = static_cast<uint8_t>(rng()); // valid in all else
         if (h.type == MW_FRAME_WAIT)
             h.argument %= 100; // or it would wait for the next frame
         if (percent(10))
@@ -205,7 +205,7 @@ struct fuzz : host_link_bench {
         case 1:
             flip(&f, head, size);
             break;
-        case 2: // cut short, or the front is missing
+        case 2: // truncated, or without its front
             percent(50) ? cut(&f, below(size), size) : cut(&f, 0, percent(50) ? head : below(size));
             break;
         case 3: { // something is lost inside
@@ -257,7 +257,7 @@ struct fuzz : host_link_bench {
         h.type = MW_FRAME_SYNC;
         h.sequence = number++;
         h.argument = rng();
-        // old hosts only where none with keys was, or they are reported so
+        // old hosts are valid while none with keys has connected, and get an error later
         version = percent(90) ? VERSION : (MW_HOST_PROTOCOL_MAJOR + below(2)) << 16 | below(4);
         h.count = version;
         bytes f = bytes(model.missing() + ZEROS + 8), s = make_frame(h);

@@ -36,7 +36,7 @@ static void check_descriptors(bench &b, unsigned packet)
 {
     check_identity(b, packet);
     uint8_t d[64];
-    // what it would be at the other speed
+    // the descriptors of the other speed
     assert_int_equal(b.control(0x80, 6, 0x600, sizeof d, d), 10);
     assert_int_equal(d[1], 6);
     assert_int_equal(b.control(0x80, 6, 0x700, sizeof d, d), 32);
@@ -232,7 +232,7 @@ TEST(halt_is_cleared)
 
 // ---- the bus ------------------------------------------------------------------------------------
 
-// Both toggles at DATA1, bytes inside on both sides.
+// Both toggles at DATA1, and bytes inside on both sides.
 static void leave_in_the_middle(bench &b)
 {
     uint8_t in[USB_MAX_DATA];
@@ -293,7 +293,7 @@ TEST(suspends_and_resumes)
     b.clean();
 }
 
-// What the device is given while the bus sleeps, or in the doubt before, goes out when it is awake.
+// Bytes that the device gets while the bus is suspended, or shortly before, leave after resume.
 TEST(bytes_given_asleep_come_later)
 {
     bench b;
@@ -302,7 +302,7 @@ TEST(bytes_given_asleep_come_later)
         const bytes data = b.random(700);
         bytes got(1024);
         if (i)
-            b.offer(data); // as it falls asleep: the first packet fills
+            b.offer(data); // while it suspends: the first packet fills
         b.source_rate = i ? 1 : 100;
         usb_host_suspend(&b.host);
         assert_true(b.dut.suspended_o);
@@ -322,8 +322,8 @@ TEST(bytes_given_asleep_come_later)
 
 // What the link drove is held against the rules in every clock, by the PHY; clean() asks for it.
 
-// Of the link's decision times, ULPI 1.1 allows 1 to 14 clocks at high speed and 7 to 18 at
-// full speed (3.8.2.6.3).
+// Link decision times. ULPI 1.1 permits 1 to 14 clocks at high speed and 7 to 18 at full speed
+// (3.8.2.6.3).
 TEST(answers_within_the_link_decision_time)
 {
     for (unsigned style = 0; style < 2; style++) {
@@ -350,8 +350,7 @@ TEST(answers_within_the_link_decision_time)
     b.clean();
 }
 
-// With 100 RXCMDs in 1000 clocks an answer comes in time for the host, with 300 a
-// write comes through.
+// With 100 RXCMDs in 1000 clocks an answer is in time for the host. With 300 a write succeeds.
 static ulpi_moods any_moods(bench &b, unsigned reports = 100)
 {
     ulpi_moods m{};
@@ -388,7 +387,8 @@ TEST(a_phy_takes_its_time_and_interrupts)
     assert_true(interrupted > 12 * rounds);
 }
 
-// The pull-up goes and comes; each time the PHY has what the link means, whatever came between.
+// The pull-up is switched off and on. Each time the PHY gets the link's value, whatever happened
+// between.
 TEST(a_write_that_is_broken_off_is_repeated)
 {
     enum {
@@ -410,9 +410,9 @@ TEST(a_write_that_is_broken_off_is_repeated)
             b.dut.connect_i = !b.dut.connect_i;
             b.wait(4000);
             b.host.phy.moods = {};
-            b.wait(1000); // a wish that came late is a write of its own
-            // a pull-up that comes and goes may look like a bus reset: the core's answer takes
-            // milliseconds, and writes wait for it
+            b.wait(1000); // a late change is a write of its own
+            // A pull-up that is switched may look like a bus reset. The core's answer takes
+            // milliseconds, and writes wait for it.
             for (unsigned ms = 0; ms < 8 && b.host.phy.function_control & CHIRP; ms++)
                 b.wait(USB_CLOCKS_PER_MS);
             const unsigned function = b.host.phy.function_control;
@@ -426,7 +426,8 @@ TEST(a_write_that_is_broken_off_is_repeated)
     assert_true(interrupted > 1000);
 }
 
-// dir within a packet: nothing of its rest is taken for a command, and the next try is whole.
+// dir rises within a packet. Nothing of the rest is taken for a command, and the next try is
+// complete.
 TEST(a_packet_that_dir_cuts_is_over)
 {
     unsigned cuts = 0;

@@ -41,7 +41,7 @@ TEST(enumerates)
     b.start();
     check_identity(b, 64);
     uint8_t d[64];
-    // of one speed: there is no other (9.6.2), and it never chirps
+    // one speed only: no other descriptors (9.6.2), and never a chirp
     assert_int_equal(b.control(0x80, 6, 0x600, sizeof d, d), USB_STALLED);
     assert_int_equal(b.control(0x80, 6, 0x700, sizeof d, d), USB_STALLED);
     assert_int_equal(b.control(0xc0, 0x42, 0, 8, d), USB_STALLED);
@@ -67,7 +67,7 @@ TEST(stays_away_until_connected)
     b.clean();
 }
 
-// Of any size, at any rate, with both ends' clocks apart, and D- behind D+.
+// Any size, at any rate, with different clocks at both ends, and D- later than D+.
 TEST(moves_transfers_of_any_size)
 {
     for (unsigned i = 0; i < 6; i++) {
@@ -104,8 +104,7 @@ TEST(moves_as_much_as_a_frame_holds)
     printf("       OUT %.3f MB/s, IN %.3f MB/s of 1.216; answers after %.1f to %.1f bit times\n",
            r.out, r.in, b.host.fast / 5.0, b.host.slow / 5.0);
     assert_true(r.out > 1.0 && r.in > 1.0);
-    // 2 at least; 6.5 at most (7.1.18.1), which LUNA's own PHY does not reach. A host
-    // waits for 16 (7.1.19.1)
+    // 2 to 6.5 bit times (7.1.18.1). LUNA's own PHY takes longer. A host waits for 16 (7.1.19.1).
     assert_true(b.host.fast >= 10 && b.host.slow <= 5 * 14);
     b.clean();
 }
@@ -138,7 +137,7 @@ TEST(a_full_device_says_so)
     b.clean();
 }
 
-// Bytes inside on both sides and toggles at DATA1, then the bus starts anew.
+// Bytes inside on both sides and toggles at DATA1. Then the bus is reset.
 TEST(a_reset_forgets_everything)
 {
     bench b;
@@ -153,7 +152,7 @@ TEST(a_reset_forgets_everything)
         assert_true(usb_host_in(&b.host, b.pipe.in, in, &n, 0) > 0);
         b.wait(20000);
         b.offer({});
-        b.sink_rate = 0; // a byte waits at the output, more behind it
+        b.sink_rate = 0; // a byte waits at the output, with more after it
         assert_int_equal(b.out_once(b.random(64)), USB_PID_ACK);
         b.wait(500);
         const unsigned restarts = b.restarts;
@@ -184,7 +183,7 @@ TEST(suspends_and_resumes)
     b.host.frames = false;
     b.wait(2 * USB_CLOCKS_PER_MS);
     assert_int_equal(b.dut.suspended_o, 0);
-    b.wait(2 * USB_CLOCKS_PER_MS); // asleep after 3 ms, at most 10 (7.1.7.6)
+    b.wait(2 * USB_CLOCKS_PER_MS); // suspended after 3 ms, at most 10 (7.1.7.6)
     assert_int_equal(b.dut.suspended_o, 1);
     assert_int_equal(b.dut.configured_o, 1);
     usb_host_resume(&b.host);

@@ -59,7 +59,7 @@ struct cross : two_clocks<Vusb_cross> {
         if (!dut.usb_rst_ni)
             return;
         dut.restart_i = restart;
-        // what is shown stays until it is taken
+        // what is offered is stable until it is taken
         if (!dut.out_valid_i || out_taken) {
             dut.out_valid_i = percent(out_push);
             dut.out_data_i = rng.bits(8);
@@ -104,7 +104,7 @@ struct cross : two_clocks<Vusb_cross> {
             return;
         if (dut.link_reset_o) {
             notified++;
-            for (const byte_out &b : out) // what was taken behind the restart is not lost by it
+            for (const byte_out &b : out) // bytes taken after the restart are not lost
                 assert_true(b.behind < restarts);
             out.clear();
             in.clear();
@@ -133,7 +133,7 @@ struct cross : two_clocks<Vusb_cross> {
         }
     }
 
-    /// Nothing more goes in, and all that is inside comes out.
+    /// No more input, and everything inside comes out.
     void drain()
     {
         unsigned push[] = {out_push, in_push};
@@ -193,8 +193,8 @@ TEST(restart_at_any_time)
     }
 }
 
-/// A byte alone waits two clocks, and what the clocks' crossing takes: three of the link's at most,
-/// and the word that is shown.
+/// A single byte waits for two clocks and the crossing: at most five clocks of the link, and the
+/// word at the output.
 TEST(one_byte_alone)
 {
     for (unsigned i = 0; i < 50; i++) {
@@ -209,7 +209,7 @@ TEST(one_byte_alone)
     }
 }
 
-/// However slowly bytes come, none waits longer than for seven others, two clocks each.
+/// At any rate of bytes, none waits longer than for seven others of two clocks each.
 TEST(no_byte_waits_long)
 {
     for (unsigned push : {100, 60, 50, 40, 20, 5}) {
@@ -223,8 +223,8 @@ TEST(no_byte_waits_long)
     }
 }
 
-/// With nothing in the way, a byte per cycle of the USB core's each way, or words of 8 in every
-/// cycle of the link's.
+/// Without back-pressure, the rate each way is a byte per cycle of the USB core, or a word of 8 per
+/// cycle of the link.
 TEST(rate_at_any_ratio)
 {
     for (double ratio : {60 / 7.0, 8.0, 7.5, 5.3, 4.0, 2.0, 1.5, 1.01, 0.7, 0.5})
@@ -249,8 +249,8 @@ TEST(rate_at_any_ratio)
         }
 }
 
-/// Behind a pause at any place words are whole again: two are not, at most, the one that it cuts
-/// and the rest of that.
+/// After a pause at any place words are complete again. At most two are not: the one that the pause
+/// cuts, and its rest.
 TEST(words_are_whole_behind_a_pause)
 {
     for (double ratio : {7.5, 4.0, 1.01}) {

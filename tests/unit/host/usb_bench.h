@@ -14,7 +14,7 @@ extern "C" {
 
 using namespace tb;
 
-// The device's clock for one of the host's: `rate` of a million, at most all.
+// The device's clock relative to the host's: `rate` of a million clocks, at most all.
 struct device_clock {
     unsigned rate = 1000000, phase = 0;
     bool next()
@@ -26,7 +26,7 @@ struct device_clock {
     }
 };
 
-// The device with a sink and a source of bytes behind it, and the host before it.
+// The device, with a sink and a source of bytes on one side and the host on the other.
 template <class Dut> struct usb_bench : model<Dut> {
     using model<Dut>::dut;
     using model<Dut>::rng;
@@ -116,7 +116,7 @@ template <class Dut> struct usb_bench : model<Dut> {
         return usb_control(&host, &s, data);
     }
 
-    // One transfer out: it must come to the sink whole.
+    // One transfer out. It must reach the sink complete.
     void out(const bytes &b, bool zero_packet = false)
     {
         sink.clear();
@@ -143,7 +143,7 @@ template <class Dut> struct usb_bench : model<Dut> {
                             damage);
     }
 
-    // Nothing that the device or its ULPI side sent was wrong.
+    // Checks that nothing sent by the device or its ULPI side was wrong.
     void clean()
     {
         assert_int_equal(host.broken, 0);
@@ -165,7 +165,7 @@ template <class Dut> std::string string_descriptor(usb_bench<Dut> &b, unsigned i
     return s;
 }
 
-// The same bytes out and in, as fast as they go. MB/s at 60 MHz.
+// The same bytes out and in, at the highest rate. MB/s at 60 MHz.
 struct bulk_rates {
     double out, in;
 };
@@ -194,7 +194,7 @@ template <class Bench> bulk_rates move_both_ways(Bench &b, const bytes &data)
 
 // ---- what every device core must do, whatever its pins are --------------------------------------
 
-// Who it says it is, and where its endpoints are.
+// Checks the device's identity and its endpoints.
 template <class Bench> void check_identity(Bench &b, unsigned packet)
 {
     uint8_t d[64];
@@ -212,8 +212,7 @@ template <class Bench> void check_identity(Bench &b, unsigned packet)
     assert_int_equal(b.pipe.packet, packet);
 }
 
-// Packets damaged in every way, behind a transaction that went well and behind
-// one that was refused.
+// Packets damaged in every way, after a transaction that succeeded and after one that was refused.
 template <class Bench> void damage_packets(Bench &b, const bytes &data, const bytes &more)
 {
     static const unsigned damages[] = {USB_BAD_CRC16, USB_BAD_CRC5,  USB_BAD_PID,
@@ -234,7 +233,7 @@ template <class Bench> void damage_packets(Bench &b, const bytes &data, const by
         }
 }
 
-// As if the first acknowledgement had been lost.
+// Repeats a packet, as if the first acknowledgement had been lost.
 template <class Bench> void repeat_an_out_packet(Bench &b, const bytes &data)
 {
     b.sink.clear();
@@ -245,7 +244,7 @@ template <class Bench> void repeat_an_out_packet(Bench &b, const bytes &data)
     assert_int_equal(b.sink.size(), data.size());
 }
 
-// The first packet of a transfer comes again; what is left of it is still to be read.
+// The first packet of a transfer comes again. The rest of the transfer is still to be read.
 template <class Bench> void lose_an_in_ack(Bench &b, const bytes &data)
 {
     const size_t size = data.size() < b.pipe.packet ? data.size() : b.pipe.packet;
@@ -261,7 +260,7 @@ template <class Bench> void lose_an_in_ack(Bench &b, const bytes &data)
     b.pipe.in_toggle ^= 1;
 }
 
-// As many packets as it takes while nothing comes out; returns how many.
+// Sends as many packets as the device takes while the sink takes nothing. Returns their number.
 template <class Bench> unsigned fill(Bench &b, const bytes &data, unsigned most)
 {
     unsigned taken = 0;

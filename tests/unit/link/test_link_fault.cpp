@@ -87,7 +87,7 @@ struct ends : model<Vlink_fault> {
         credits_lost += keeps && dut.crd_i;
         lost += dut.up_valid_i && !valid;
         if (dut.up_valid_i && first && left > 1 && active && (faults & SEND))
-            stopped = true; // behind its first flit
+            stopped = true; // after its first flit
         if (dut.up_valid_i && --left == 0)
             muted = false;
         since += faults != 0;
@@ -106,19 +106,19 @@ TEST(each_fault_at_its_time)
             b.idle = b.rng.pick({0u, 30u, 90u});
             b.ask(faults, after);
             b.go();
-            b.cycles(64 * after + 1); // as if there was none
+            b.cycles(64 * after + 1); // no fault yet
             assert_int_equal(b.lost + b.changed + b.credits_lost, 0);
             b.cycles(2000);
             assert_true((b.credits_lost > 0) == ((faults & ACCEPT) != 0));
             assert_true((b.lost > 0) == ((faults & (SEND | ANSWER)) != 0));
             if (faults & (OPCODE | EPOCH) && !(faults & SEND))
                 assert_true(b.changed > 0);
-            // The next layer begins as this one did.
+            // The next layer begins like this one.
             b.go();
             const unsigned before = b.lost;
             b.cycles(64 * after + 1);
             assert_int_equal(b.lost, before);
-            b.ask(0, 0); // and from here on nothing is wrong any more
+            b.ask(0, 0); // no fault from here on
             b.go();
             b.cycles(500);
             assert_int_equal(b.lost, before);
@@ -126,7 +126,7 @@ TEST(each_fault_at_its_time)
     }
 }
 
-// The largest time that can be asked for.
+// The largest time that can be set.
 TEST(latest)
 {
     ends b;

@@ -10,10 +10,10 @@
 
 using namespace tb;
 
-static const unsigned AHEAD = 2, LONGEST = 11; // as the list of tests has them
+static const unsigned AHEAD = 2, LONGEST = 11; // as in the list of tests
 
 struct slow_link : model<Vlink_rate> {
-    unsigned wait; ///< cycles behind each flit
+    unsigned wait; ///< cycles after each flit
     explicit slow_link(unsigned w) : wait(w)
     {
         dut.wait_i = static_cast<uint8_t>(w);
@@ -24,9 +24,9 @@ struct slow_link : model<Vlink_rate> {
     std::deque<bool> line; ///< of the sender, from a start to the link
     unsigned left = 0;     ///< flits of the packet that has started
     uint64_t flits = 0, starts = 0;
-    int64_t owed = 0, most = 0; ///< cycles that are still to pass for what has left
+    int64_t owed = 0, most = 0; ///< idle cycles still required for the flits that have left
 
-    /// A cycle, in which a packet of so many flits may start, 0: none.
+    /// A cycle, in which a packet of `length` flits may start, 0: none.
     void step(unsigned length)
     {
         settle();
@@ -70,10 +70,11 @@ TEST(keeps_the_rate_and_loses_none_of_it)
                 cycles++;
             }
             uint64_t sent = b.flits - before;
-            // what is owed, what has not reached the link yet, and the first packet's way there
+            // remaining idle cycles, flits that have not reached the link, and the delay of the
+            // first packet
             assert_true(cycles + (wait + 1) * (LONGEST + AHEAD + 2) >= sent * (wait + 1));
             assert_true(cycles <= sent * (wait + 1) + (wait + 1) * (LONGEST + 2 * AHEAD));
-            // too soon: one for each cycle that the sender sees the hold late
+            // too soon: one start for each cycle by which the sender sees the hold late
             assert_true(b.most <= static_cast<int64_t>(wait * (LONGEST + AHEAD + 1) + AHEAD));
             b.rest();
         }

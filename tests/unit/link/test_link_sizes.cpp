@@ -17,7 +17,7 @@ struct word {
     unsigned crd, part;
 };
 
-// One link against the word that went in latency cycles ago.
+// Compares one link with the word that entered `latency` cycles ago.
 static void check(Vlink_sizes &dut, unsigned i, const std::deque<word> &past)
 {
     unsigned latency = dut.latency_i[i];

@@ -24,7 +24,7 @@ constexpr unsigned RAM_WORDS = 1 << 14 >> 2, PATIENCE = 1 << 12;
 constexpr unsigned GPUS = 2, MEM_WORDS = 1 << 14 >> 3, DIVISOR = 7, READY = 3;
 
 struct bench : tb::model<Vsoc_bench> {
-    bool given = false; ///< a command, and its reply was not taken yet
+    bool given = false; ///< a command, whose reply was not taken yet
     bool console_on = true;
     std::string console;
     // UART, the test's side
@@ -67,7 +67,7 @@ struct bench : tb::model<Vsoc_bench> {
         }
     }
 
-    /// A character on the line of the console, from now on.
+    /// Starts to send a character on the console's line.
     void key(char c)
     {
         tx_char = 3u << 9 | static_cast<unsigned>(static_cast<unsigned char>(c)) << 1;
@@ -121,7 +121,7 @@ struct bench : tb::model<Vsoc_bench> {
 
     void write(uint32_t address, uint32_t value) { assert_true(access(true, address, &value)); }
 
-    /// A register that is the firmware's.
+    /// Writes a register that belongs to the firmware.
     void cpu_write(uint32_t address, uint32_t value)
     {
         dut.as_cpu_i = 1;
@@ -132,18 +132,18 @@ struct bench : tb::model<Vsoc_bench> {
     bool held(bool hold)
     {
         uint32_t value = hold;
-        console_on = console_on && !hold; // its rate returns to that of a board
+        console_on = console_on && !hold; // its rate is that of a board again
         return access(true, SOC(hold), &value);
     }
 
-    /// The host link goes on with a request that it has, and nobody hears the answer.
+    /// The host link continues with a request that it has, and discards the answer.
     void link_reset()
     {
         step();
         dut.link_unheard_i = given || dut.reset_asked_i;
     }
 
-    /// RESET by the host, to its end.
+    /// RESET by the host, up to its end.
     void fabric_reset()
     {
         uint64_t since = now;
@@ -180,7 +180,7 @@ struct bench : tb::model<Vsoc_bench> {
         return any;
     }
 
-    /// Code for a CPU that is held, which then starts.
+    /// Loads code into a CPU that is held, and starts it.
     void start(const std::vector<uint32_t> &code)
     {
         ram_write(code);
@@ -196,7 +196,7 @@ struct bench : tb::model<Vsoc_bench> {
             assert_true(now - since < 200000);
     }
 
-    /// Until the firmware has gone round its loop twice.
+    /// Waits until the firmware has run its loop twice.
     void turns()
     {
         uint32_t from = read(SOC(firmware)) >> MW_SOC__FIRMWARE__BEAT_bp;
@@ -278,8 +278,8 @@ struct bench : tb::model<Vsoc_bench> {
         return r.records<mw_frame_log>();
     }
 
-    /// Flits through the stream port, as the link's DMA: all of `data`, read or written, back to
-    /// back. Returns how many were lost.
+    /// Moves flits through the stream port like the link's DMA: all of `data`, read or written,
+    /// back to back. Returns how many were lost.
     unsigned flits(bool we, unsigned gpu, uint32_t first, std::vector<uint64_t> *data)
     {
         size_t asked = 0, answered = 0;
@@ -304,7 +304,7 @@ struct bench : tb::model<Vsoc_bench> {
         }
         dut.valid_i = 0;
         dut.claim_i = 0;
-        for (unsigned i = 0; we && i < 20; i++) { // what the writes became
+        for (unsigned i = 0; we && i < 20; i++) { // results of the writes
             settle();
             lost += dut.lost_o;
             step();

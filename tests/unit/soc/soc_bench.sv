@@ -129,7 +129,7 @@ module soc_bench (
         .done_o(done)
     );
 
-    // a netlist of this bench (make mutate) has nothing that forces
+    // a netlist of this bench (make mutate) cannot force signals
 `ifndef SYNTHESIS
     always_ff @(posedge clk_i) begin
         if (corrupt_i) force i_soc.mem_rdata = '0;

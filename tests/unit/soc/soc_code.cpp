@@ -23,7 +23,7 @@ uint32_t load(unsigned to, unsigned base, unsigned at)
 {
     return at << 20 | base << 15 | 2 << 12 | to << 7 | 0x03;
 }
-/// `from` words on, or back where it is negative.
+/// Jumps by `from` words, backward if it is negative.
 uint32_t jump(int from)
 {
     const auto d = static_cast<uint32_t>(4 * from);
@@ -73,7 +73,7 @@ TEST(firmware_without_answers)
     assert_int_equal(b.command(MW_FRAME_INFO).status, MW_STATUS_OK);
 }
 
-/// The same of a RESET that the firmware puts off for ever.
+/// The same for a RESET that the firmware postpones for ever.
 TEST(firmware_without_reset)
 {
     bench b;
@@ -83,7 +83,7 @@ TEST(firmware_without_reset)
     b.run(200);
     b.cpu_write(SOC(fabric_reset), MW_SOC__FABRIC_RESET__HOLD_bm);
     uint32_t restart = b.read(SOC(restart));
-    b.link_reset(); // nothing is there that it could keep
+    b.link_reset(); // no command or RESET is pending
     b.run(PATIENCE + 100);
     assert_int_equal(b.read(SOC(restart)), restart);
     b.dut.reset_asked_i = 1;
@@ -97,8 +97,8 @@ TEST(firmware_without_reset)
     assert_int_equal(b.read(SOC(restart)) & MW_SOC__RESTART__CAUSE_bm, 1);
 }
 
-/// A firmware that does answer knows nothing of a reset of the link, and has the watchdog
-/// that it had: here none.
+/// A firmware that answers does not notice a reset of the link. Its watchdog does not change: here
+/// it is off.
 TEST(link_reset_in_a_command)
 {
     bench b;
@@ -141,7 +141,7 @@ TEST(link_reset_at_every_phase)
             assert_int_equal(b.answer(PATIENCE + 100).status, MW_STATUS_FAULT);
         }
     }
-    // a RESET that is put off, by the last of them
+    // a RESET that the last of them postpones
     for (unsigned at = 0; at < PHASES; at += step) {
         b.run(300 + at);
         b.settle();
@@ -153,7 +153,7 @@ TEST(link_reset_at_every_phase)
     }
 }
 
-/// A command that comes while the CPU starts, and whose link is reset then, is given back as well.
+/// A command comes while the CPU starts, and the link is reset then. The command is answered, too.
 TEST(link_reset_in_a_start)
 {
     bench b;
@@ -170,7 +170,8 @@ TEST(link_reset_in_a_start)
     }
 }
 
-/// What firmware has written is gone behind a hold, and the watchdog's period at every start.
+/// A hold clears the registers that the firmware has written. Every start resets the watchdog's
+/// period.
 TEST(registers_behind_a_hold)
 {
     bench b;
@@ -200,7 +201,7 @@ TEST(registers_behind_a_hold)
         assert_int_equal(b.read(SOC(uart)) >> MW_SOC__UART__DIVISOR_bp,
                          MW_SOC__UART__DIVISOR_reset);
         assert_int_equal(b.dut.reset_hold_o, 0);
-        // of the reply's registers only the last is written: a reply of nothing
+        // only the last of the reply's registers is written: an empty reply
         b.give(MW_FRAME_INFO, 0, 0);
         b.cpu_write(SOC(mbox_send), 0);
         auto r = b.answer(100);
@@ -269,7 +270,7 @@ TEST(reads_where_nothing_is)
     }
 }
 
-/// A firmware's period is its own: the one that is loaded next runs, and has a watchdog.
+/// The period of the watchdog ends with its firmware. The next firmware runs, and has a watchdog.
 TEST(watchdog_of_the_firmware_before)
 {
     bench b;
@@ -292,7 +293,7 @@ TEST(watchdog_of_the_firmware_before)
 
 namespace {
 struct any_firmware : bench {
-    /// A value that a register may mind.
+    /// A value that may have an effect in a register.
     void value(std::vector<uint32_t> *code)
     {
         if (percent(60))
@@ -301,7 +302,7 @@ struct any_firmware : bench {
             code->push_back(lui(2, rng.word() >> 12));
     }
 
-    /// Where it reads or writes next: most often the SoC's own registers.
+    /// The base of the next access: most often the SoC's own registers.
     void base(std::vector<uint32_t> *code)
     {
         static const uint32_t bases[] = {SOC_BASE,
@@ -351,7 +352,7 @@ struct any_firmware : bench {
         return c;
     }
 
-    /// The host beside it: commands, RESET, resets of the link at any time.
+    /// The host at the same time: commands, RESET, and resets of the link at any time.
     void traffic()
     {
         for (unsigned n = below(4); n; n--) {
@@ -372,8 +373,8 @@ struct any_firmware : bench {
         run(below(2000));
     }
 
-    /// As a host that opens the device: where the link is kept, it resets that, and the
-    /// link is free in time.
+    /// Like a host that opens the device: if the link is busy, the host resets it, and it is free
+    /// in time.
     void free_link()
     {
         if (given || dut.reset_asked_i)
@@ -406,8 +407,8 @@ struct any_firmware : bench {
 };
 } // namespace
 
-/// Firmware of any valid code, which writes any register, is replaced by one that works.
-/// MW_FIRMWARES: how often.
+/// Firmware of random valid code, which writes any register, is replaced by one that works.
+/// MW_FIRMWARES is the number of rounds.
 TEST(any_firmware_is_replaced)
 {
     const char *text = getenv("MW_FIRMWARES");

@@ -5,8 +5,8 @@
 
 #include "firmware_bench.h"
 
-/// The watchdog bites when the CPU is kept from its loop; the log of before is there, and the
-/// command that was there is answered.
+/// The watchdog expires when the CPU does not run its loop. The earlier log is kept, and the
+/// pending command is answered.
 TEST(watchdog)
 {
     bench b;
@@ -32,13 +32,13 @@ TEST(watchdog)
     r = b.command(MW_FRAME_LOG_READ);
     assert_int_equal(r.words.size(), 0);
     assert_int_equal(r.argument, log.size());
-    // a loop that runs keeps the watchdog quiet
+    // a loop that runs keeps the watchdog from expiring
     b.run(150000);
     assert_int_equal(b.read(SOC(restart)), restart);
 }
 
-/// The CPU traps: it starts anew, the log says so, the command that it had is answered, and what
-/// it had written is there.
+/// The CPU traps and restarts. The log has an entry, the pending command is answered, and what the
+/// CPU had written is kept.
 TEST(trap)
 {
     bench b;
@@ -91,8 +91,8 @@ TEST(restarts)
     assert_memory_equal(data.data(), back.data(), MEM_WORDS * 8);
 }
 
-/// What is the firmware's alone answers the host with an error, and nothing happens; what a
-/// read takes away stays.
+/// An access of the host to the firmware's registers returns an error and has no effect. A read
+/// does not remove anything.
 TEST(forbidden)
 {
     bench b;
@@ -118,7 +118,7 @@ TEST(forbidden)
     b.write(SOC(control), MW_SOC__CONTROL__FEED_bm | MW_SOC__CONTROL__RESTART_bm);
     b.until_ready();
     assert_int_equal(b.read(SOC(restart)), 3 | 1 << MW_SOC__RESTART__COUNT_bp);
-    // a character that the host has seen is still the firmware's
+    // a character that the host has read is still available to the firmware
     b.dut.corrupt_i = 0;
     b.console.clear();
     uint64_t start = b.now;
@@ -130,7 +130,7 @@ TEST(forbidden)
     assert_non_null(strstr(b.console.c_str(), "moeswitch firmware"));
 }
 
-/// A CPU that runs keeps its RAM to itself, and does not hold itself.
+/// A CPU that runs gives no access to its RAM, and does not hold itself.
 TEST(ram_of_a_running_cpu)
 {
     bench b;
@@ -145,7 +145,7 @@ TEST(ram_of_a_running_cpu)
     b.dut.as_cpu_i = 0;
     assert_int_equal(b.read(SOC(hold)), 0);
     assert_int_equal(b.command(MW_FRAME_INFO).status, MW_STATUS_OK);
-    // nor does a start open it: neither while the reset lasts nor later
+    // a start does not open it: neither during the reset nor later
     b.write(SOC(control), MW_SOC__CONTROL__RESTART_bm);
     for (unsigned i = 0; i < 8; i++)
         assert_false(b.access(false, MW_MAP_SOC_RAM, &value));
@@ -154,8 +154,8 @@ TEST(ram_of_a_running_cpu)
     assert_int_equal(b.log().size(), 2);
 }
 
-/// A CPU that is held does nothing, whatever would start it; commands are answered at once, and
-/// the host has the RAM.
+/// A CPU that is held does nothing, whatever would start it. Commands are answered at once, and the
+/// host has the RAM.
 TEST(ram_of_a_held_cpu)
 {
     bench b;
@@ -180,7 +180,7 @@ TEST(ram_of_a_held_cpu)
     assert_int_equal(b.stage(), 0);
     assert_int_equal(b.read(SOC(restart)), restart);
     b.cpu_write(SOC(watchdog), 0x04000000);
-    // not the CPU's, not beside the RAM, and no less than a word
+    // no access by the CPU, none outside the RAM, and none of less than a word
     uint32_t value = 0;
     b.dut.as_cpu_i = 1;
     assert_false(b.access(false, MW_MAP_SOC_RAM, &value));
@@ -199,7 +199,7 @@ TEST(ram_of_a_held_cpu)
         assert_int_equal(r.words.size(), 0);
     }
     assert_true(b.ram() == noise);
-    // what it had is there, and its log goes on
+    // the earlier firmware is kept, and its log continues
     b.start(before);
     b.until_ready();
     assert_int_equal(b.read(SOC(restart)), restart);

@@ -20,8 +20,8 @@ struct bench : model<Vcfg_bus> {
         bool err;
         uint32_t rdata;
     } answer = {};
-    int master = -1;       // whose access a slave sees
-    bool answered = false; // its slave has; the master hears of it in this cycle
+    int master = -1;       // the master whose access a slave sees
+    bool answered = false; // its slave has answered; the master gets the answer in this cycle
     unsigned last = 0;     // the master that was served last
     unsigned served[2] = {}, by[2] = {}, turns = 0;
 

@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned LENGTH = 8; // cycles of the fabric's reset
 
 struct bench : model<Vfabric_reset> {
-    // what is asked for, and what is under way
+    // requests, and accesses in flight
     bool link_requests = false, idle = true, was_busy = false;
     unsigned low = 0, resets = 0, link_resets = 0;
 
@@ -34,7 +34,8 @@ struct bench : model<Vfabric_reset> {
         assert_int_equal(dut.ports_hold_o, dut.busy_o);
         if (now == 0) // that of power-up still lasts
             return;
-        // in reset only while it is busy, the ports are idle, and for all of its cycles
+        // The reset is active only while busy_o is high and the ports are idle, and for all of its
+        // cycles.
         if (!dut.fabric_rst_no) {
             assert_true(dut.busy_o);
             low++;
@@ -53,7 +54,7 @@ struct bench : model<Vfabric_reset> {
     }
 };
 
-/// Whatever the registers hold at power-up.
+/// Random register contents at power-up.
 TEST(from_the_first_cycle)
 {
     for (unsigned i = 0; i < 50; i++) {
@@ -105,13 +106,13 @@ TEST(one_request)
     }
 }
 
-/// Both ask at any time. Behind each request of the SoC a reset ends; none begins that nobody asked
-/// for, or while something is under way.
+/// Both send requests at any time. A reset ends after each request of the SoC. No reset begins
+/// without a request, or while an access is in flight.
 TEST(at_random)
 {
     bench b;
     unsigned asked = 0;
-    bool open = false;  // asked for, and no reset has ended since
+    bool open = false;  // requested, and no reset has ended since
     bool before = true; // idle, a cycle earlier: the reset is a register behind that
     for (unsigned i = 0; i < 100000; i++) {
         bool soc = b.rng.one_in(40), was_open = open || b.link_requests;
@@ -138,8 +139,8 @@ TEST(at_random)
     assert_true(b.resets > 500 && b.link_resets > 300 && asked > 1000);
 }
 
-/// A request that comes while a reset is under way: nobody waits for ever, and the firmware's is
-/// not forgotten before its reset has ended.
+/// A request that comes during a reset. No request waits for ever, and the firmware's is kept until
+/// its reset has ended.
 TEST(while_under_way)
 {
     for (unsigned at = 0; at < 16; at++) {

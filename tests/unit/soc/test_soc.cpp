@@ -40,7 +40,7 @@ TEST(info)
     assert_string_equal(info[0].name, "moeswitch");
 }
 
-/// Commands that must be refused, each of which leaves the next one unharmed.
+/// Commands that must be refused. None of them affects the next one.
 TEST(refused)
 {
     bench b;
@@ -71,7 +71,7 @@ TEST(hold)
     b.run(20);
     assert_int_equal(b.dut.reset_hold_o, 0);
     b.until_ready();
-    // layers that do nothing: the queue takes four, and says that the last is done
+    // Empty layers: the queue takes four, and reports that the last is done.
     for (unsigned i = 0; i < 4; i++) {
         auto r = b.command(MW_FRAME_FEED);
         assert_int_equal(r.status, MW_STATUS_OK);
@@ -85,7 +85,7 @@ TEST(hold)
     assert_int_equal(records[0].number, 3);
     assert_int_equal(records[0].outcome, MW_FED_DONE);
     b.fabric_reset();
-    // at once, though the firmware has not been at it
+    // at once, before the firmware has processed it
     assert_int_equal(b.command(MW_FRAME_FED, 3).status, MW_STATUS_STATE);
     b.turns();
     assert_int_equal(resets(), 1);
@@ -94,7 +94,7 @@ TEST(hold)
     assert_int_equal(b.command(MW_FRAME_FED, 4).status, MW_STATUS_OK);
 }
 
-/// The registers of a layer reach the firmware word by word, and the bus from there.
+/// The registers of a layer reach the firmware word by word, and then the bus.
 TEST(fed_registers)
 {
     bench b;
@@ -105,7 +105,7 @@ TEST(fed_registers)
         auto add = [&](uint32_t at, uint32_t value) {
             words.push_back(uint64_t{value} << 32 | at);
         };
-        for (unsigned n = b.below(4); n; n--) // what is written behind them counts
+        for (unsigned n = b.below(4); n; n--) // later writes count
             add(FABRIC(epoch), b.below(4));
         add(FABRIC(link), link);
         add(FABRIC(epoch), epoch);
@@ -123,7 +123,7 @@ TEST(fed_registers)
         assert_int_equal(b.read(FABRIC(epoch)), epoch);
         assert_int_equal(b.read(FABRIC(limit)), limit);
     }
-    // one that is not there is the layer's failure
+    // a register that does not exist makes the layer fail
     b.give(MW_FRAME_FEED, 0, std::vector<uint64_t>{0x60000});
     assert_int_equal(b.answer().status, MW_STATUS_OK);
     auto done = b.command(MW_FRAME_FED, 6).records<mw_frame_fed>();
@@ -131,7 +131,7 @@ TEST(fed_registers)
     assert_int_equal(done[0].outcome, MW_FED_REFUSED);
 }
 
-/// What the CPU writes into a GPU's memory is there for the host, and all beside it is as it was.
+/// Data that the CPU writes into a GPU's memory are visible to the host, and nothing else changes.
 TEST(memory)
 {
     bench b;
@@ -151,7 +151,7 @@ TEST(memory)
             const auto was = static_cast<uint32_t>(before[g][at / 2] >> 32 * (at % 2));
             const auto is = static_cast<uint32_t>(behind[at / 2] >> 32 * (at % 2));
             if (is != was)
-                assert_int_equal(is, ~at); // it leaves this in each word that it looks at
+                assert_int_equal(is, ~at); // the test leaves this in each word that it checks
             written += is != was;
         }
         assert_in_range(written, 200, all / 2 - 1);
@@ -180,12 +180,13 @@ TEST(selftest)
     print_message("self-test in %llu cycles\n", static_cast<unsigned long long>(b.now));
 }
 
-/// With the partition closed between the GPUs, every store is refused: the test must see it.
+/// With the partition closed between the GPUs, every store is refused. The self-test must detect
+/// this.
 TEST(selftest_fails)
 {
     bench b;
     b.give(MW_FRAME_SELFTEST, 1u << MW_TEST_LINK, 0);
-    // the test resets the fabric first: close the partition behind that
+    // the test resets the fabric first, so the partition is closed after that
     for (bool resets : {true, false}) {
         const uint64_t since = b.now;
         for (b.settle(); b.dut.resetting_o != resets; b.settle()) {
@@ -228,12 +229,12 @@ TEST(flush)
         unsigned lost = b.flits(write, 1, 0, &some);
         (write ? writes : reads) += lost;
         clean += !lost;
-        // others are well at once
+        // the other GPU works at once
         assert_int_equal(b.flits(false, 0, 0, &back), 0);
         assert_memory_equal(back.data(), data.data(), data.size() * 8);
         for (uint64_t start = b.now; b.read(FABRIC(down));)
             assert_true(b.now - start < 5000);
-        // and what was not lost was done
+        // accesses that were not lost took effect
         unsigned wrong = 0;
         assert_int_equal(b.flits(false, 1, 0, &back), 0);
         for (unsigned i = 0; i < some.size(); i++)
@@ -261,7 +262,7 @@ TEST(flush)
                 log.back().detail < MW_MAP_CPU_GPU + (1 << 14));
 }
 
-/// A line that is held low is no character, and does not keep the next ones out.
+/// A line that is held low is no character. Later characters are received.
 TEST(break)
 {
     bench b;
@@ -280,7 +281,7 @@ TEST(break)
     }
 }
 
-/// What is refused on the bus is the host's error alone; what the hardware reports is in the log.
+/// An access that the bus refuses is only the host's error. Errors of the hardware are in the log.
 TEST(reports)
 {
     bench b;
@@ -301,7 +302,8 @@ TEST(reports)
     assert_int_equal(log[1].detail, MW_STATUS_SEQUENCE);
 }
 
-/// Host and CPU at the memories and at the bus at once: both are served, and nothing is lost.
+/// Host and CPU access the memories and the bus at the same time. Both are served, and nothing is
+/// lost.
 TEST(together)
 {
     bench b;
@@ -310,7 +312,7 @@ TEST(together)
     b.give(MW_FRAME_SELFTEST, 1, 0);
     for (unsigned round = 0; round < 20; round++) {
         data = b.noise(data.size());
-        // the test is at GPU 0 first, for longer than this takes
+        // the self-test uses GPU 0 first, for longer than this takes
         b.flits(true, 1, 300, &data);
         b.read(FABRIC(size));
         b.flits(false, 1, 300, &back);

@@ -20,8 +20,8 @@ struct access {
     uint64_t data, due;
 };
 
-/// One access in its register, as node.sv has it; reads are answered a few cycles after
-/// it has left there.
+/// One access in its register, like in node.sv. Reads are answered a few cycles after they have
+/// left it.
 struct node {
     uint64_t memory[WORDS] = {};
     bool held = false;
@@ -32,11 +32,11 @@ struct node {
 
 struct bench : model<Vstream_mux> {
     node nodes[NODES];
-    uint64_t shadow[NODES][WORDS]; ///< what the memories hold when nothing was lost
+    uint64_t shadow[NODES][WORDS]; ///< contents of the memories if nothing was lost
     struct user {
         bool claim = false, lost = false, notified = false;
         unsigned to_come = 0;        ///< accesses of this claim
-        std::deque<access> expected; ///< reads, as they were asked
+        std::deque<access> expected; ///< reads, in the order of access
         access next = {};
         unsigned reads = 0, writes = 0, losses = 0;
         uint32_t touched = 0; ///< nodes
@@ -71,7 +71,7 @@ struct bench : model<Vstream_mux> {
         dut.host_ready_i[g] = !n.held || done[g];
         dut.host_rvalid_i[g] = !n.reads.empty() && n.reads.front().due <= now;
         dut.host_rdata_i[g] =
-            dut.host_rvalid_i[g] ? n.reads.front().data : 0; // a node that says nothing says 0
+            dut.host_rvalid_i[g] ? n.reads.front().data : 0; // 0 without an answer
     }
 
     void drive_user(unsigned u)
@@ -114,7 +114,7 @@ struct bench : model<Vstream_mux> {
             drive_node(g);
     }
 
-    /// Lost: of the user whose accesses are under way, the only one that has any.
+    /// Loses an access of the user with accesses in flight. The other user has none.
     void lose(const access &a)
     {
         users[a.user].lost = true;
@@ -137,7 +137,7 @@ struct bench : model<Vstream_mux> {
         }
         bool takes = dut.host_valid_o[g] && dut.host_ready_i[g];
         if (n.down) {
-            // of what it takes, or has, nothing is left
+            // accesses that it takes or holds are lost
             assert_false(takes);
             if (n.held)
                 lose(n.at);
@@ -203,8 +203,7 @@ struct bench : model<Vstream_mux> {
             for (unsigned g = 0; g < NODES; g++)
                 s.lost = s.lost || (nodes[g].down && s.touched >> g & 1);
         if (dut.idle_o) {
-            // all that was asked was answered, what was lost reported, and what was
-            // written is there
+            // every access was answered, every loss reported, and every write is in memory
             for (unsigned g = 0; g < NODES; g++)
                 assert_true(!nodes[g].held && nodes[g].reads.empty());
             for (user &s : users) {
@@ -250,7 +249,7 @@ TEST(nodes_that_are_reset)
     run(300);
 }
 
-/// While it is held nobody begins, and it says idle only when all has ended.
+/// While hold is active no user begins. idle is reported only when all accesses have ended.
 TEST(hold)
 {
     bench b;
