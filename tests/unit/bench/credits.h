@@ -28,7 +28,7 @@ class credits {
     void give_back()
     {
         if (!spent)
-            fail_msg("%s: a credit that nobody spent", name);
+            fail_msg("%s: a credit that was not spent", name);
         spent--;
     }
 

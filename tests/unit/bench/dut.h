@@ -11,7 +11,7 @@
 
 #include "bench/test.h"
 #include "bench/waves.h"
-#include "unit_inputs.h" // made beside the Verilated model: its inputs and their widths
+#include "unit_inputs.h" // made with the Verilated model: its inputs and their widths
 
 #include "verilated.h"
 

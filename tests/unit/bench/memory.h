@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A GPU's memory behind the read and write ports of a unit. A read sees what was written in earlier
-// cycles: in a cycle the read ports are sampled first.
+// A GPU's memory at the read and write ports of a unit. A read returns what was written in earlier
+// cycles, because read ports are sampled first.
 #ifndef BENCH_MEMORY_H
 #define BENCH_MEMORY_H
 

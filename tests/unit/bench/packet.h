@@ -84,7 +84,7 @@ struct packet {
 struct wire {
     unsigned flit = 0; ///< bytes of one
     bytes data = {};
-    std::vector<bool> sure = {}; ///< bytes that count: behind targets and payload may be anything
+    std::vector<bool> sure = {}; ///< bytes that count, not those after targets and payload
     bool err = false;
     std::vector<bool> bad = {}; ///< flits that the link marks, besides the last one with err
 

@@ -67,7 +67,7 @@ TEST(shows_what_is_short)
         b.cycles(1);
         assert_int_equal(b.light(n), 1);
         assert_int_equal(b.light(5 - n), 0);
-        b.cycles(b.below((unsigned)shown / 2)); // and anew
+        b.cycles(b.below((unsigned)shown / 2)); // and again
         b.pulse(which);
         assert_true(b.until_light(n, 0) + 2 >= shown);
         b.pulse(which);

@@ -302,9 +302,9 @@ TEST(refused)
     registers b;
     uint32_t value = 0;
     assert_false(b.access(true, 0x0c, &value));         // a hole
-    assert_false(b.access(true, 0x400, &value));        // behind the registers
+    assert_false(b.access(true, 0x400, &value));        // beyond the registers
     assert_false(b.access(false, NODE(shape), &value)); // write-only
-    assert_false(b.access(false, 0xffc, &value));       // behind the window
+    assert_false(b.access(false, 0xffc, &value));       // beyond the window
     for (unsigned i = 0; i < 3; i++)                    // and the bus still works
         assert_true(b.access(true, NODE(credits), &value));
 }

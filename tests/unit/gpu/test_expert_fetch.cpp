@@ -30,7 +30,7 @@ struct fetch : model<Vexpert_fetch> {
     };
     node_cfg cfg;
     std::deque<row> asked; ///< not taken yet
-    size_t reads = 0;      ///< of those in `asked`, two each
+    size_t reads = 0;      ///< for each of `asked`, two reads
     std::deque<read> answers;
     unsigned le = 0, at = 0, behind = 0, list_due = 0;
     bool tile = false, unicast = false, gathered = false, listing = false;

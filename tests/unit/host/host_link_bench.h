@@ -70,7 +70,7 @@ struct host_link_bench : tb::model<Vhost_link> {
         return b;
     }
 
-    // behind the link
+    // device side of the link
     std::map<uint32_t, uint32_t> registers;
     std::vector<bytes> memory = std::vector<bytes>(GPUS, bytes(1 << MEM_LOG2));
     uint64_t command[64] = {}, reply[64] = {};

@@ -45,7 +45,7 @@ struct fuzz : host_link_bench {
         for_c.erase(for_c.begin(), for_c.begin() + static_cast<long>(count));
         fed_c += count;
         if (!in_c.expected.empty())
-            fail_msg("the C model owes 0x%02x, status %u", in_c.expected.front().header.type,
+            fail_msg("the C model missed 0x%02x, status %u", in_c.expected.front().header.type,
                      in_c.expected.front().header.status);
     }
 

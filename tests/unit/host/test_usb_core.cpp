@@ -153,7 +153,7 @@ TEST(damaged_packets_are_dropped)
     b.start();
     const bytes data = b.random(512);
     damage_packets(b, data, b.random(300));
-    b.host.address ^= 3; // somebody else's
+    b.host.address ^= 3; // of another device
     b.sink.clear();
     assert_int_equal(b.out_once(data), USB_SILENT);
     b.wait(2000);
@@ -189,7 +189,7 @@ TEST(whole_packets_end_in_an_empty_one)
     bench b;
     b.start();
     for (size_t size : {512, 1024, 1536})
-        b.in(b.random(size)); // ends only behind a zero-length packet
+        b.in(b.random(size)); // ends only after a zero-length packet
     b.sink.clear();
     assert_int_equal(b.out_once({}), USB_PID_ACK);
     b.pipe.out_toggle ^= 1;
@@ -320,7 +320,7 @@ TEST(bytes_given_asleep_come_later)
 
 // ---- ULPI's rules at the pins -----------------------------------------------------------------
 
-// What the link drove is held against the rules in every clock, by the PHY; clean() asks for it.
+// The PHY checks the link's outputs against the rules in every clock, and clean() reads the result.
 
 // Link decision times. ULPI 1.1 permits 1 to 14 clocks at high speed and 7 to 18 at full speed
 // (3.8.2.6.3).

@@ -20,7 +20,7 @@ enum {
 
 struct ends : model<Vlink_fault> {
     unsigned faults = 0, after = 0, idle = 30; // idle: percent of cycles between packets
-    uint64_t since = 0;                        // cycles behind go
+    uint64_t since = 0;                        // cycles after go
     unsigned lost = 0, changed = 0, credits_lost = 0;
 
     ends()

@@ -433,6 +433,6 @@ TEST(any_firmware_is_replaced)
         b.replace(good, i % 8 == 0);
         assert_true(b.held(true));
     }
-    print_message("%u replaced; %u had started anew, %u kept a command\n", count, restarts, kept);
+    print_message("%u replaced; %u had restarted, %u kept a command\n", count, restarts, kept);
     assert_true(kept > count / 20);
 }

@@ -113,7 +113,7 @@ TEST(at_random)
     bench b;
     unsigned asked = 0;
     bool open = false;  // requested, and no reset has ended since
-    bool before = true; // idle, a cycle earlier: the reset is a register behind that
+    bool before = true; // idle, a cycle earlier: the reset is registered
     for (unsigned i = 0; i < 100000; i++) {
         bool soc = b.rng.one_in(40), was_open = open || b.link_requests;
         if (b.rng.one_in(60))

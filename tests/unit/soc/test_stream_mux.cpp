@@ -164,7 +164,7 @@ struct bench : model<Vstream_mux> {
         user &s = users[u];
         if (dut.user_rvalid_o[u]) {
             if (s.expected.empty())
-                fail_msg("an answer for user %u that nobody asked for", u);
+                fail_msg("an answer for user %u without a read", u);
             if (s.expected.front().gpu < NODES && !s.lost)
                 assert_true(dut.user_rdata_o[u] == s.expected.front().data);
             s.expected.pop_front();
@@ -209,7 +209,7 @@ struct bench : model<Vstream_mux> {
             for (user &s : users) {
                 assert_true(s.expected.empty());
                 if (s.losses && !s.notified)
-                    fail_msg("cycle %llu: %u accesses were lost, and nobody was reported",
+                    fail_msg("cycle %llu: %u accesses were lost without a report",
                              static_cast<unsigned long long>(now), s.losses);
                 if (s.lost)
                     for (unsigned g = 0; g < NODES; g++)

@@ -399,7 +399,7 @@ TEST(slow_ports_stay_up)
 {
     for (unsigned k = 0; k < 2; k++) {
         auto b = guarded(k ? 1 : 20);
-        load l(*b, b->n); // nobody
+        load l(*b, b->n); // no port
         l.red = true;
         b->credit_delay = PERIOD; // a credit returns within 2 periods, links included
         b->serve_percent = 3;

@@ -10,7 +10,7 @@
 namespace {
 struct errors_of : named_errors {
     errors_of() : named_errors(asking(128)) {}
-    // a row of `home` that q and the last port are members of, as its packets say
+    // the packets of a row of `home` with q and the last port as members
     void row(unsigned index, bool own)
     {
         notified(MW_HWERR_NONE, home, [&] { whole_row(*b, home, index, {q, last}, own); });
@@ -66,7 +66,7 @@ TEST(ready_that_names_nothing)
         e.notified(code, src, [&] { assert_int_equal(b.send(src, b.ready(src, lanes)), code); });
     };
     is(MW_HWERR_LENGTH, e.q, {});
-    if (e.n < 32) // beside a lane that is right, which does not count then
+    if (e.n < 32) // with a valid lane, which does not count then
         is(MW_HWERR_UNMAPPED, e.q, {{e.home, 3}, {31, 0}});
     is(MW_HWERR_UNMAPPED, e.q, {{e.n, 0}});
     is(MW_HWERR_BOUNDS, e.q, {{e.home, 3}, {e.home, TOKENS}});

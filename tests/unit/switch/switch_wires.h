@@ -314,7 +314,7 @@ struct hub_wires : hub_rows {
                memcmp(list.front().wire.data.data(), q.rx.data(), MW_HEADER_BYTES) != 0)
             lose(list);
         if (list.empty())
-            fail_msg("port %u got a packet of class %u, opcode %u from %u that nobody sent to it",
+            fail_msg("port %u got a packet of class %u, opcode %u from %u that was not sent to it",
                      p, cls, h.opcode, h.src);
         expected &e = list.front();
         if (err && !e.wire.err && faulty[h.src] && down_at[h.src] != 0) {

@@ -47,7 +47,7 @@ struct port {
 struct traffic : model<Vswitch_bench> {
     unsigned open_rows;
     port ports[N];
-    unsigned row_bytes = 0; // of a reduction, 0: none are asked for
+    unsigned row_bytes = 0; // of a reduction, 0: no requests
     unsigned cycles_run = 0;
 
     explicit traffic(unsigned window)

@@ -327,7 +327,7 @@ TEST(a_broken_layer_leaves_nothing)
                 b.sweep();
             b.go();
             for (unsigned t = 0; t < b.tokens; t++) {
-                (b.percent(50) ? b.own : b.sig).queue.push_back(b.first + t); // nobody armed it
+                (b.percent(50) ? b.own : b.sig).queue.push_back(b.first + t); // not armed
                 if (layer < 4 || b.percent(30))
                     b.arms.queue.push_back({b.first + t, 2 + b.below(15), false});
             }

@@ -260,7 +260,7 @@ struct jobs_of_layer : model<Vrx_jobs> {
     }
 
     // ---- what acts by itself ----
-    std::deque<std::vector<unsigned>> flags; ///< event or said, and its fields
+    std::deque<std::vector<unsigned>> flags; ///< event or report, and its fields
     std::deque<unsigned> fences;
     void expect_event(const arrived &h, unsigned op, bool tells, uint64_t first, unsigned le)
     {

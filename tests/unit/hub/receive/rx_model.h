@@ -39,7 +39,7 @@ struct rx_bench : model<Vrx_hub> {
     node_cfg cfg;
     memory mem{MEM, F};
     memory lists{MEM, F}; // of rows, with switch-initiated reductions: in a memory of their own
-    std::optional<ports> io{std::in_place, mem, lists}; // as new behind a reset
+    std::optional<ports> io{std::in_place, mem, lists}; // as after a reset
     packet_source local, control;
     unsigned epoch = 0;
 

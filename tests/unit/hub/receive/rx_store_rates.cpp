@@ -36,7 +36,7 @@ TEST(results_between_stores)
         bench b(s);
         b.start();
         b.layer(100000);
-        print_message("results beside stores: %llu cycles, a flit waited %u at most\n",
+        print_message("results with stores: %llu cycles, a flit waited %u at most\n",
                       static_cast<unsigned long long>(b.taken), b.longest_gap);
         assert_true(b.longest_gap <= (busy ? 6 : 2) * 128 / F + 8);
     }

@@ -24,7 +24,7 @@ struct serve : model<Vreduce_serve> {
     node_cfg cfg;
     error_watch errors{"reduce_serve"};
     bool look_open = false, unallocated = false; // the look-up that is open; the answers to all
-    unsigned miss = 0; // the one look-up behind so many others that has no row, if not 0
+    unsigned miss = 0; // after this many look-ups one has no row, if not 0
     uint64_t look_due = 0;
     unsigned lookups = 0;
     bool take_dests = true;
@@ -350,7 +350,7 @@ TEST(targets)
             b.ask(p, true);
             b.idle();
             b.miss = 0;
-            assert_int_equal(b.lookups, at + 1); // none behind it
+            assert_int_equal(b.lookups, at + 1); // none after it
         }
     }
 }
@@ -377,7 +377,7 @@ TEST(notified_before)
         packet p = b.dynamic(b.other(), n);
         p.err = true;
         b.poisons(n == 1 ? MW_HWERR_BOUNDS : MW_HWERR_UNMAPPED, p);
-        if (encode(p, F).flits() > HF + 1) { // cut, with the words of an earlier one behind it
+        if (encode(p, F).flits() > HF + 1) { // cut, and followed by words of an earlier one
             p = b.dynamic(p.h.src, n);
             p.err = true;
             p.cut = -1;

@@ -194,11 +194,11 @@ struct manager : model<Vpacket_manager> {
             if (gpu == N || l.first.gpu == gpu)
                 for (const auto &b : l.second)
                     if (!b.empty() && b.front().seq < s)
-                        fail_msg("a packet that must come behind has passed a store");
+                        fail_msg("a packet that must follow a store has passed it");
         for (const auto &w : waiting)
             if (gpu == N || w.first == gpu || w.first == N)
                 if (!w.second.empty() && w.second.front().first < s)
-                    fail_msg("a packet that must come behind has passed another one");
+                    fail_msg("a packet that must follow another one has passed it");
     }
 
     void check(const bytes &b)
@@ -294,7 +294,7 @@ struct manager : model<Vpacket_manager> {
     uint64_t seq = 0;
     std::map<line_key, std::array<std::deque<written>, LINE>> bytes_of;
     std::map<line_key, std::array<uint8_t, LINE>> value_of;            // given last
-    std::map<unsigned, std::deque<std::pair<uint64_t, wire>>> waiting; // by GPU; N: behind all
+    std::map<unsigned, std::deque<std::pair<uint64_t, wire>>> waiting; // by GPU; N: after all
 };
 } // namespace tb
 

@@ -304,7 +304,7 @@ struct common : parts {
 
 // ---- grant_queue ----
 struct grants : parts {
-    static constexpr unsigned PLACES = 16, LANES = 3, PATIENCE = 15; // cycles behind the first
+    static constexpr unsigned PLACES = 16, LANES = 3, PATIENCE = 15; // cycles after the first
     struct row {
         unsigned home, index;
     };

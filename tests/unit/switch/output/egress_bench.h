@@ -103,7 +103,7 @@ struct output : tb::model<Vswitch_output> {
     source inputs[I];
     std::deque<packet_p> queues[I][3];
     std::deque<std::array<bytes, 2 * PF>>
-        parts[I]; // partial sums: flits, and behind them what they carry
+        parts[I]; // partial sums: flits, followed by their contents
 
     void plan(unsigned i)
     {

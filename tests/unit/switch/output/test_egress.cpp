@@ -24,7 +24,7 @@ struct egress : output {
         for (const started &s : leaving) {
             const uint64_t flits = s.w.flits(),
                            last = s.at +
-                                  flits; // read in the cycles behind the choice, sent a cycle later
+                                  flits; // read in the cycles after the choice, sent a cycle later
             const bool reads = now > s.at && now <= last;
             making_error |= s.error && reads;
             error_sent |= s.error && now == last;

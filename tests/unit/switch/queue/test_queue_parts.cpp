@@ -193,7 +193,7 @@ struct claims : parts {
 struct lanes_ram : parts {
     static constexpr unsigned LANE = 4, LANES = 4, WIDTH = 18;
     std::array<uint32_t, 8> word{}, known{}; // known: bits that were written
-    uint32_t read = 0, read_known = ~0U;     // shown behind this cycle
+    uint32_t read = 0, read_known = ~0U;     // visible after this cycle
     bool first = true;
 
     void drive() override
