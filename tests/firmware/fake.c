@@ -24,7 +24,7 @@ void fake_reset(void)
     SOC_WORD(clock) = PUT(MW_SOC__CLOCK__KHZ, 60000) | PUT(MW_SOC__CLOCK__PER_CYCLE, 4);
 }
 
-/// The fuzzer comes here hundreds of times in an execution: cmocka is only called to fail.
+/// The fuzzer calls this hundreds of times in an execution, so cmocka is called only to fail.
 static void check(bool good, const char *what)
 {
     if (!good)
@@ -52,7 +52,7 @@ void hw_mem_write(unsigned gpu, uint32_t address, uint32_t value)
     fake.mem[gpu][place(address)] = value;
 }
 
-/// What the streams 0 of all GPUs say, st.linear alone.
+/// Runs the programs of streams 0 of all GPUs. Only st.linear is implemented.
 static void layer(void)
 {
     fake.layers++;
@@ -79,15 +79,15 @@ static void layer(void)
     }
 }
 
-/// Registers that refuse to change while a layer runs.
+/// Registers that are locked while a layer runs.
 static bool locked(uint32_t address)
 {
     return FABRIC_WORD(state) & MW_FABRIC__STATE__BUSY_bm &&
            (address == FABRIC(control) || address == FABRIC(epoch) || address == FABRIC(link));
 }
 
-/// An access; one that the register description does not allow is kept in `fault`,
-/// or fails the test.
+/// An access. One that the register description does not permit is kept in `fault`, or fails the
+/// test.
 static bool access(bool write, uint32_t address, uint32_t *value)
 {
     if (!mwd_access(&fake.regs, write, address, value))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The hardware as the firmware sees it (firmware/hw.h), in memory: registers of SoC and fabric, GPU
-// memories, a mailbox that the test fills and reads, and faults to plant.
+// memories, a mailbox that the test fills and reads, and injected faults.
 #ifndef FAKE_H
 #define FAKE_H
 
@@ -17,10 +17,10 @@ struct fake {
     unsigned printed, room; ///< characters printed, and places left
     uint64_t time;          ///< cycles; grows by 7 with each access
     unsigned feeds, resets, layers, sweeps;
-    uint32_t sweep_state; ///< what state becomes by a sweep
-    /// the host resets after so many accesses, or when it is not held any more; 0: never
+    uint32_t sweep_state; ///< value of state after a sweep
+    /// the host resets after this many accesses, or when hold ends; 0: never
     unsigned reset_in;
-    unsigned reset_layers; ///< layers started when it did
+    unsigned reset_layers; ///< layers started before that
     bool replied;
     // faults
     uint32_t stuck; ///< this bit of every word of memory reads 0
@@ -28,16 +28,16 @@ struct fake {
     unsigned dead_line;
     int lost_from; ///< stores of this GPU are lost; -1: none
     bool never_done;
-    /// accesses that find nothing are kept in the register `fault`; else they fail the test
+    /// invalid accesses are kept in the register `fault`; else they fail the test
     bool holes;
-    bool no_streams; ///< go runs nothing, it only ends
+    bool no_streams; ///< go runs no stream, and only ends
 };
 
 extern struct fake fake;
 
 /// A device after power-up.
 void fake_reset(void);
-/// A command in the mailbox; returns after a reply status, of command_poll.
+/// Puts a command into the mailbox. Returns after command_poll has sent a reply status.
 void fake_command(unsigned kind, uint64_t argument, unsigned words);
 /// The host resets the fabric.
 void fake_host_reset(void);

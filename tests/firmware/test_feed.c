@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The firmware's queue of layers on this machine, over a device in memory (fake.h): layers start
-// one behind the other with their own registers, what the records say of them, when FED answers,
-// and what a failure, a reset by the host and a layer that comes too late do to the queue.
+// The firmware's queue of layers on this machine, with a device in memory (fake.h). Layers start
+// one after another with their own registers. Checked: their records, and the time at which FED
+// answers. Also the effect of a failure, of a reset by the host, and of a late layer on the queue.
 #include "fake.h"
 
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static void put_registers(const struct mw_frame_register *list, unsigned count)
     memcpy(&fake.regs.soc[offsetof(mw_soc_t, mbox_command) / 4], list, count * sizeof *list);
 }
 
-/// FEED of a layer that sets xs_base to `value` everywhere, and the epoch; the status.
+/// FEED of a layer that sets xs_base to `value` everywhere, and the epoch. Returns the status.
 static unsigned add(uint32_t value, bool sweep, uint32_t *number)
 {
     const struct mw_frame_register list[] = {{XS, value},
@@ -64,7 +64,8 @@ static void must_add(uint32_t value, bool sweep, uint32_t number)
     assert_int_equal(got, number);
 }
 
-/// FED without patience: its status; `record` gets the record, `count` whether there was one.
+/// FED without a timeout. Returns its status. `record` gets the record, `count` whether there was
+/// one.
 static unsigned ask(uint32_t number, struct mw_frame_fed *record, unsigned *count)
 {
     unsigned words;
@@ -88,7 +89,7 @@ static void expect(uint32_t number, unsigned outcome)
     assert_int_equal(r.outcome, outcome);
 }
 
-/// Of a layer that did not run.
+/// The record of a layer that did not run.
 static void expect_unstarted(uint32_t number, unsigned outcome)
 {
     struct mw_frame_fed r;
@@ -115,7 +116,7 @@ static void poll(void)
     feed_poll(&feed, &board);
 }
 
-/// The layer that runs is done.
+/// Ends the running layer.
 static void end_layer(uint32_t cycles)
 {
     assert_int_equal(*STATE, MW_FABRIC__STATE__BUSY_bm);
@@ -156,7 +157,7 @@ static void test_queue(void **state)
         assert_int_equal(r.error, 0);
         assert_true(r.start > last);
         last = r.start;
-        // as many as are kept, and no more
+        // exactly as many records as are kept
         expect_none(i - MW_HOST_FEED_RECORDS, MW_STATUS_STATE);
         if (i >= MW_HOST_FEED_RECORDS - 1)
             expect(i - (MW_HOST_FEED_RECORDS - 1), MW_FED_DONE);
@@ -166,7 +167,7 @@ static void test_queue(void **state)
                  MW_SOC__FABRIC_RESET__HOLD_bm);
 }
 
-/// A layer's start is that of the clock, in all of its 64 bits.
+/// A layer's start is the value of the clock, in all 64 bits.
 static void test_start(void **state)
 {
     (void)state;
@@ -186,8 +187,8 @@ static void test_start(void **state)
     }
 }
 
-/// As many registers as a FEED may have, and one more; of the last address of the fabric and
-/// the first one behind it.
+/// A FEED with the most registers, and one with one more. Registers are at the last address of the
+/// fabric, and at the first one beyond it.
 static void test_registers(void **state)
 {
     (void)state;
@@ -213,7 +214,7 @@ static void test_registers(void **state)
     assert_int_equal(fake_reply(&words), MW_STATUS_RANGE);
 }
 
-/// A layer that comes when the device is idle starts at once; nothing starts behind an empty queue.
+/// If the device is idle, a layer starts at once. After an empty queue nothing starts.
 static void test_late(void **state)
 {
     (void)state;
@@ -231,8 +232,8 @@ static void test_late(void **state)
     }
 }
 
-/// FED answers when the layer is done, when its time is over, or when another frame has arrived;
-/// also while the lower half of the clock wraps.
+/// FED answers when the layer is done, when its time is over, or when another frame has arrived.
+/// This also holds while the lower half of the clock wraps.
 static void test_patience(void **state)
 {
     (void)state;
@@ -265,7 +266,7 @@ static void test_patience(void **state)
         assert_true(how != 2 || fake.time - since >= 20000);
         assert_int_equal(fake_reply(&words), MW_STATUS_OK);
         assert_int_equal(words, how == 0 ? 3 : 0);
-        // the next one's time begins anew
+        // the time of the next one starts again
         fake_command(MW_FRAME_FED, how == 0 ? 1 : 0, 0);
         *link = 0;
         command_poll(&feed, &board, true);
@@ -294,8 +295,8 @@ static void test_sweep(void **state)
     assert_int_equal(fake.sweeps, 1);
 }
 
-/// An error of the fabric, and a register that is not there: nothing behind it starts until the
-/// host resets the fabric.
+/// After an error of the fabric, or a register that does not exist, no layer starts until the host
+/// resets the fabric.
 static void test_failure(void **state)
 {
     (void)state;
@@ -341,8 +342,8 @@ static void test_failure(void **state)
     }
 }
 
-/// RESET at any access of the firmware but those for which it holds RESET off: the queue is empty
-/// then, and nothing of it is started afterwards.
+/// RESET at any access of the firmware, except those for which it holds RESET. Then the queue is
+/// empty, and none of its layers starts afterwards.
 static void test_reset(void **state)
 {
     (void)state;
@@ -365,7 +366,7 @@ static void test_reset(void **state)
         poll();
         expect_running(3, fake.reset_layers + 1);
     }
-    assert_int_equal(seen, 7); // before the first, between the two, behind them
+    assert_int_equal(seen, 7); // before the first, between the two, after them
     begin();
     must_add(1, false, 0);
     must_add(2, false, 1);
@@ -387,7 +388,7 @@ static void test_reset(void **state)
     must_add(4, false, 3);
     poll();
     expect_running(4, layers + 2);
-    // the record of a layer from before is gone at once
+    // the record of a layer from before the reset is gone at once
     end_layer(1);
     poll();
     expect(3, MW_FED_DONE);
@@ -395,8 +396,8 @@ static void test_reset(void **state)
     expect_none(3, MW_STATUS_STATE);
 }
 
-/// The host starts a layer itself when the next of the queue should begin: that one is not started,
-/// and its record does not tell of the host's.
+/// The host starts a layer itself when the next one of the queue should begin. That one is not
+/// started, and its record has no data of the host's layer.
 static void test_stranger(void **state)
 {
     (void)state;
@@ -407,7 +408,7 @@ static void test_stranger(void **state)
         memset(feed.queue.record, 0xa5, sizeof feed.queue.record); // of layers long ago
         put_registers(list, 2);
         fake_command(MW_FRAME_FEED, how == 2,
-                     how); // with nothing, with a register that is free, with all
+                     how); // with nothing, with an unlocked register, with all
         command_poll(&feed, &board, true);
         assert_int_equal(fake_reply(&words), MW_STATUS_OK);
         must_add(2, false, 1);

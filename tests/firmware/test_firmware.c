@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The firmware's parts on this machine, over a device in memory (fake.h): replies word for word,
-// what the self-tests find, the log through starts that cut it anywhere.
+// The firmware's parts on this machine, with a device in memory (fake.h): replies word for word,
+// errors that the self-tests find, and the log. Starts may cut the log anywhere.
 #include "fake.h"
 
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static const void *reply_payload(void)
     return &fake.regs.soc[offsetof(mw_soc_t, mbox_reply) / 4];
 }
 
-/// Run a command to its reply; returns the words of the payload.
+/// Runs a command up to its reply. Returns the words of the payload.
 static unsigned ask(unsigned kind, uint64_t argument, unsigned status)
 {
     unsigned words;
@@ -175,7 +175,7 @@ static void test_log(void **state)
     uint32_t from = log_next();
     for (unsigned i = 0; i < 100; i++) {
         log_add(&board, i, i * i);
-        // what a start finds is what there was
+        // after a start the log has all earlier entries
         if (i % 7 == 0)
             assert_true(log_open());
         unsigned there = i < LOG_ENTRIES ? i + 1 : LOG_ENTRIES;
@@ -213,7 +213,7 @@ static void test_log_read(void **state)
             assert_int_equal(e[i].number, first + i);
         assert_int_equal(fake.regs.soc[offsetof(mw_soc_t, mbox_reply_lo) / 4], from + 40);
     }
-    // a number of which only the lower half is that of an entry
+    // a number whose lower half is that of an entry
     assert_int_equal(ask(MW_FRAME_LOG_READ, UINT64_C(1) << 32 | (from + 39), MW_STATUS_OK) * 8,
                      LOG_ENTRIES * sizeof(struct mw_frame_log));
     assert_int_equal(ask(MW_FRAME_LOG_CLEAR, 0, MW_STATUS_OK), 0);
@@ -226,7 +226,7 @@ static void test_watch(void **state)
     begin();
     struct watch w;
     uint32_t *busy = &fake.regs.fabric[offsetof(mw_fabric_t, state) / 4];
-    // errors of the link from before are none
+    // earlier errors of the link do not count
     fake.regs.soc[offsetof(mw_soc_t, link) / 4] = PUT(MW_SOC__LINK__ERRORS, 5) | 1 << 8;
     watch_begin(&w);
     watch_poll(&w, &board, false);
@@ -268,7 +268,7 @@ static void test_console(void **state)
     console_number(4294967295u);
     console_hex(0x0123cdef);
     assert_string_equal(fake.console, "042949672950123cdef");
-    // a full queue loses what comes, and nobody waits
+    // a full queue loses characters, and the firmware does not wait
     fake.room = 3;
     console_text("abcdef");
     assert_string_equal(fake.console, "042949672950123cdefabc");

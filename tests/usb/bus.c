@@ -40,7 +40,7 @@ static void hex(GString *s, const uint8_t *bytes, size_t count)
         g_string_append_printf(s, "%02X", bytes[i]);
 }
 
-/// The device as umockdev describes devices.
+/// The description of the device in umockdev's format.
 static GString *description(struct bus_device *d)
 {
     uint8_t bytes[256];

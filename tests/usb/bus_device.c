@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device's thread: moves its queued transfers, damages them where a fault strikes, and lets the
-// device behind them work.
+// A device's thread: moves its queued transfers, damages them if a fault is due, and lets the
+// device work.
 #include "bus_device.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ void bus_device_pull_out(struct bus_device *device)
     pthread_cond_broadcast(&device->ended);
 }
 
-/// Wait without the lock. A kick does not end it.
+/// Waits without the lock. A kick does not end the wait.
 static void pause_for(uint64_t ms)
 {
     const struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * NS_PER_MS};
@@ -54,7 +54,7 @@ static void pause_for(uint64_t ms)
 
 // ---- faults -------------------------------------------------------------------------------------
 
-/// Whether the fault is one of these, and its time has come.
+/// Whether the fault is one of these, and is due.
 static bool due(const struct bus_device *d, enum bus_fault first, enum bus_fault last)
 {
     return d->fault >= first && d->fault <= last && d->fault_after == 0;
@@ -68,7 +68,7 @@ static enum bus_fault strike(struct bus_device *d)
     return fault;
 }
 
-/// A transfer has moved.
+/// Counts a transfer that has moved.
 static void passed(struct bus_device *d, bool in)
 {
     bool both = d->fault >= BUS_RESET, its = d->fault == BUS_HALT_IN || d->fault <= BUS_TWICE_IN;
@@ -93,8 +93,8 @@ static void control(struct bus_device *d, struct urb *u)
     bus_device_end(d, u, bytes < 0 ? -EPIPE : 0, bytes < 0 ? 0 : bytes);
 }
 
-/// A request on its way to the device, damaged where a fault strikes. False:
-/// it does not take it now.
+/// A request on its way to the device, damaged if a fault is due. Returns false if the device does
+/// not take it now.
 static bool give(struct bus_device *d, const uint8_t *data, size_t bytes)
 {
     if (!due(d, BUS_CORRUPT_OUT, BUS_TWICE_OUT))
@@ -130,7 +130,7 @@ static bool out(struct bus_device *d, struct urb *u)
     return true;
 }
 
-/// A reply for the host, damaged where a fault strikes.
+/// A reply for the host, damaged if a fault is due.
 static int receive(struct bus_device *d, uint8_t *data, size_t room)
 {
     if (d->again) {
@@ -174,7 +174,7 @@ static bool in(struct bus_device *d, struct urb *u)
     return true;
 }
 
-/// The first queued transfer of an endpoint; 0 is that for control.
+/// The first queued transfer of an endpoint. 0 is the control endpoint.
 static struct urb *first_of(struct bus_device *d, unsigned endpoint)
 {
     for (guint i = 0; i < d->queue->len; i++) {
@@ -194,7 +194,7 @@ static void reset(struct bus_device *d)
     d->again = NULL;
 }
 
-/// Move what can be moved now. Returns whether something was.
+/// Moves what can be moved now. Returns whether anything moved.
 static bool move(struct bus_device *d)
 {
     if (d->reset)
@@ -223,7 +223,7 @@ static bool move(struct bus_device *d)
     return c || o || i;
 }
 
-/// Until a kick; where time passes by itself, not for long.
+/// Sleeps until a kick, and only for a short time if time passes without transfers.
 static void rest(struct bus_device *d)
 {
     const struct timespec t = bus_deadline();

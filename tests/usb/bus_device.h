@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of the bus share. One lock covers all of it but what lies behind mwd_device, which
-// only the device's own thread touches.
+// Shared by the files of the bus. One lock covers everything, except the state inside mwd_device,
+// which only the device's own thread uses.
 #ifndef MW_TEST_BUS_DEVICE_H
 #define MW_TEST_BUS_DEVICE_H
 
@@ -14,7 +14,7 @@
 
 /// A transfer that a program has queued, in its own memory.
 struct urb {
-    int file; ///< that it came through, and goes back by
+    int file; ///< the file that it came from and returns to
     struct usbdevfs_urb *fields;
 };
 
@@ -26,9 +26,9 @@ struct bus_device {
     struct mwd_device *device;
     pthread_t thread;
     pthread_cond_t wake;         ///< of the thread: `kicked`
-    pthread_cond_t ended;        ///< a transfer has, or nothing will any more
+    pthread_cond_t ended;        ///< a transfer has ended, or none will any more
     int claimed;                 ///< file that has the interface, or -1
-    GPtrArray *queue;            ///< struct urb: that wait
+    GPtrArray *queue;            ///< struct urb that wait
     GPtrArray *done;             ///< that wait to be reaped
     bool kicked, stop, restless; ///< restless: its time passes without transfers, too
     bool plugged, frozen, halted_in, halted_out, reset;
@@ -44,11 +44,11 @@ extern pthread_mutex_t bus_lock;
 
 /// A millisecond from now, for pthread_cond_timedwait.
 struct timespec bus_deadline(void);
-/// Let the device's thread look at what there is.
+/// Wakes the device's thread.
 void bus_device_kick(struct bus_device *device);
 /// The thread.
 void *bus_device_live(void *device);
-/// What is queued ends; nothing is taken any more.
+/// Ends all queued transfers. No new one is taken.
 void bus_device_pull_out(struct bus_device *device);
 /// End a queued transfer: it can be reaped.
 void bus_device_end(struct bus_device *device, struct urb *urb, int status, int bytes);

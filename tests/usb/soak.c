@@ -12,8 +12,8 @@ enum {
     PIECE = 1 << 16, ///< longest piece
     PIECES = 8,      ///< most in a call
     OPEN_TRIES = 600,
-    OPEN_PAUSE_US = 50000, ///< while there is no device, or somebody else has it
-    SMALL = 8,             ///< one call of so many moves no memory
+    OPEN_PAUSE_US = 50000, ///< while there is no device, or another process uses it
+    SMALL = 8,             ///< one of this many calls moves no memory
 };
 
 static double now(void)
@@ -50,7 +50,7 @@ static size_t random_size(struct soak *s)
     return MW_MEM_ALIGN * (1 + mw_random_below(&s->random, most / MW_MEM_ALIGN));
 }
 
-/// Some pieces that do not overlap: each in a stripe of its own.
+/// Pieces that do not overlap: each has its own stripe.
 static unsigned make_pieces(struct soak *s, struct mw_transfer *list, uint8_t *data)
 {
     enum { STRIPE = AREA / PIECES };
@@ -86,7 +86,7 @@ static void compare(struct soak *s, const struct mw_transfer *t)
             s->lost += MW_MEM_ALIGN;
 }
 
-/// One call that moves no memory; its code.
+/// A call that moves no memory. Returns its code.
 static int small_call(struct soak *s)
 {
     struct mw_firmware firmware;
@@ -109,7 +109,7 @@ static int small_call(struct soak *s)
     }
 }
 
-/// One that does; its code.
+/// A call that moves memory. Returns its code.
 static int memory_call(struct soak *s, uint8_t *data)
 {
     struct mw_transfer list[PIECES];
@@ -140,7 +140,7 @@ static int call(struct soak *s, uint8_t *data)
     return code;
 }
 
-/// A write of a register has failed, so that only a reset helps, which may fail, too.
+/// After a failed write of a register only a reset helps, which may fail, too.
 static void bring_back(struct soak *s)
 {
     struct mw_progress progress;
@@ -181,7 +181,7 @@ int soak_run(struct soak *soak)
         } else {
             if (code)
                 bring_back(s);
-            code = 0; // the next call must work, or fail with a reason of its own
+            code = 0; // the next call must work, or fail with its own reason
         }
     }
     mw_close(s->device);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: soak --serial S [--disconnects N | --seconds S] [--seed N]
-// SIGTERM ends it behind the call that is under way.
+// SIGTERM ends it after the current call.
 #include "soak.h"
 
 #include <getopt.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mw-usb-device as a host of one's own meets it: a program that speaks usbredir at its socket.
-// However many transfers wait, each ends once, none is lost, and all in their order; and a command
-// line that makes no sense is refused in one line.
+// mw-usb-device with a host that speaks usbredir at its socket. Any number of transfers may wait.
+// Each ends once, none is lost, and all end in order. An invalid command line is refused with one
+// line.
 #include "transport_usb/frame.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ static void ignore_interfaces(void *context, struct usb_redir_interface_info_hea
     (void)context, (void)h;
 }
 
-/// Until so many transfers have ended.
+/// Runs until this many transfers have ended.
 static void pump(struct client *c, unsigned count)
 {
     while (c->ended < count || !c->connected) {
@@ -130,7 +130,7 @@ static void pump(struct client *c, unsigned count)
 
 enum {
     CLOSED = -2,       ///< neither standard output nor standard error
-    MEMORY = 96 << 20, ///< of the device, in bytes: two of 16 MB are those of its GPUs
+    MEMORY = 96 << 20, ///< of the device, in bytes: two of 16 MB are its GPUs'
 };
 
 static pid_t start(const char *const *words, int errors)
@@ -283,8 +283,8 @@ static void make_words(uint64_t words[WORDS])
 
 // ---- tests --------------------------------------------------------------------------------------
 
-/// Far more OUT transfers than the device has room for, while nobody asks for its replies:
-/// they wait, as NAK has it, and all are carried out in their order.
+/// The host sends far more OUT transfers than the device has room for, and reads no reply. They
+/// wait, as after NAK, and all are executed in order.
 static void test_many_out(void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void test_many_out(void **state)
         assert_true(i == 0 || c->transfer[out + i].order > c->transfer[out + i - 1].order);
         reply(c, in + i, (uint16_t)(1 + i));
     }
-    // and the memory has it all
+    // memory has all data
     for (unsigned i = 0; i < TRANSFERS; i++) {
         request(c,
                 (struct mw_frame_header){
@@ -321,8 +321,8 @@ static void test_many_out(void **state)
     client_close(c);
 }
 
-/// Many IN transfers that wait, half of them canceled in any order: each ends once, and the others
-/// get the replies in their order.
+/// Many IN transfers wait, and half of them are canceled in any order. Each ends once, and the
+/// others get the replies in order.
 static void test_canceled(void **state)
 {
     (void)state;
@@ -356,7 +356,7 @@ static void test_canceled(void **state)
     client_close(c);
 }
 
-/// A transfer for which there is no memory ends, and the device goes on.
+/// A transfer without memory ends, and the device continues.
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -370,8 +370,7 @@ static void test_no_memory(void **state)
     client_close(c);
 }
 
-/// What the device says of a connection that breaks its rules goes to standard error, and not to
-/// the connection in its place.
+/// Messages about a connection that breaks its rules go to standard error, not to the connection.
 static void test_closed_error(void **state)
 {
     (void)state;
@@ -393,7 +392,7 @@ static void test_closed_error(void **state)
     client_close(c);
 }
 
-/// An endpoint that is not there is answered STALL, at once and as ever.
+/// Each transfer to an endpoint that does not exist gets STALL at once.
 static void test_no_endpoint(void **state)
 {
     (void)state;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random calls while replies and requests are damaged, cut short and doubled, endpoints halt,
-// the device stands still, forgets the link, and is unplugged: no call hangs, every failure has a
-// reason, and nothing that was acknowledged is lost.
+// Random calls with faults. Replies and requests are damaged, truncated and doubled, and endpoints
+// halt. The device stops, loses the link's state, and is unplugged. No call hangs, every failure
+// has a reason, and no acknowledged data is lost.
 //
-// Without arguments a test of a quarter of a minute: against the stub, the Verilated fabric behind
-// a link in C, and the whole Verilated device. With them:
+// Without arguments it is a test of a quarter of a minute: with the stub, with the Verilated fabric
+// and a link in C, and with the whole Verilated device. With these arguments:
 //   test_soak [--fabric libmwsim.so | --whole libmwdevice.so]
 //             --frames N [--disconnects N] [--seed N]
-// goes on until so many frames have gone out, so many have come in, and it was unplugged so often.
-// Then a line says what there was.
+// it continues until N frames have been sent, N have been received, and the device was unplugged
+// this often. Then it prints one line of results.
 #include "bus.h"
 #include "soak.h"
 
@@ -23,8 +23,8 @@
 #include <cmocka.h>
 
 enum {
-    CHANCE = 2,    ///< one call of so many plans the next fault, once the one before has struck
-    FARTHEST = 30, ///< transfers from the begin of that call
+    CHANCE = 2,    ///< one of this many calls plans the next fault after the previous one
+    FARTHEST = 30, ///< transfers from the beginning of that call
     REPORT_S = 10,
     SHORT_STUB = 20000, ///< frames; with MW_LONG twice as many, as of the others
     SHORT_FABRIC = 1500,
@@ -42,7 +42,7 @@ static const char *const FAULT_NAMES[BUS_FAULTS] = {
 
 struct run {
     struct bus_plugged what;
-    unsigned long frames, disconnects; ///< asked for
+    unsigned long frames, disconnects; ///< requested
     uint64_t seed;
     struct soak soak;
     struct bus_device *device;
@@ -51,9 +51,9 @@ struct run {
     time_t begin, reported;
 };
 
-/// What a device does with a piece of 64 KB and with a reset takes less than the timeout by far;
-/// a call that ends for nothing would count as one more failure. Each fault that ends in silence
-/// takes one or two of them, most of the time of the whole.
+/// A device takes much less than the timeout for a piece of 64 KB and for a reset. Otherwise a call
+/// that ends early would count as another failure. Each fault without an answer takes one or two
+/// timeouts, which is most of the test's time.
 static const struct kind {
     const char *name;
     unsigned timeout_ms, large;
@@ -64,7 +64,7 @@ static const struct kind *kind_of(const struct run *r)
     return r->what.whole ? &WHOLE : r->what.model ? &FABRIC : &STUB;
 }
 
-/// One fault after the other, in turn.
+/// Faults one after another, in turn.
 static void plan(struct run *r, const struct bus_counts *c)
 {
     unsigned long struck = 0;
@@ -116,7 +116,7 @@ static void plug_in(void *context)
     bus_replug(r->device);
 }
 
-/// Whether all was as it should be.
+/// Whether everything was as required.
 static bool run(struct run *r)
 {
     struct bus *bus = bus_create();
@@ -183,7 +183,7 @@ static void test_whole(void **state)
                                   .seed = default_seed()}));
 }
 
-/// False: it was no sensible line.
+/// Returns false for an invalid command line.
 static bool parse(struct run *r, int argc, char **argv)
 {
     static const struct option options[] = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensor-parallel workloads through libusb, as `moeswitch run --workload NAME --device usb` runs
-// them: every system has the right bits, and the cycles and counters of the transport sim.
-// The device is a Verilated fabric behind a link and firmware in C, and the whole Verilated device.
+// them. Every system has the right bits, and the same cycles and counters as the transport sim. The
+// device is a Verilated fabric with a link and firmware in C, or the whole Verilated device.
 #include "bus.h"
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static struct bus *plug(const char *model, const char *whole)
     return bus;
 }
 
-/// Sizes of the fabric are the device's own: no word says them.
+/// Sizes of the fabric come from the device: no option sets them.
 static void compare(const char *words, const char *system)
 {
     static struct workload w;
@@ -58,7 +58,7 @@ static void whole_device_runs_a_sublayer(void **state)
     bus_destroy(bus);
 }
 
-/// The exit status of the command, and all that it prints.
+/// Returns the exit status of the command, and its output.
 static int command(char *text, char *out, size_t size)
 {
     enum { WORDS = 40 };
@@ -73,7 +73,7 @@ static int command(char *text, char *out, size_t size)
     return status;
 }
 
-/// What the command prints on such a device, and what it refuses.
+/// The output of the command on such a device, and what it refuses.
 static void command_runs(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linux's usbfs, as far as libusb asks for it: this ioctl stands before the one of the C library.
-// Calls for other files go there. What a program queues stays in its own memory, as in the kernel,
-// so that a sanitizer sees when it frees that too early.
+// Linux's usbfs, as far as libusb needs it: this ioctl precedes the one of the C library. Calls for
+// other files are passed on. A queued transfer stays in the program's own memory, as in the kernel.
+// A sanitizer therefore detects when the program frees it too early.
 #include "bus_device.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-/// The nodes are empty files: there is no memory of the kernel to map.
+/// The nodes are empty files: no memory of the kernel can be mapped.
 unsigned char *LIBUSB_CALL libusb_dev_mem_alloc(libusb_device_handle *handle, size_t length)
 {
     (void)handle;
@@ -54,8 +54,8 @@ static struct urb *ended(struct bus_device *d, int file)
     return NULL;
 }
 
-/// For libusb, a file in place of a node can always be read, so that it asks without end; an answer
-/// that there is nothing takes a moment.
+/// A file in place of a node is always readable, so libusb would poll without end. An answer
+/// without data therefore takes a moment.
 static int reap(struct bus_device *d, int file, struct usbdevfs_urb **fields)
 {
     const struct timespec t = bus_deadline();
