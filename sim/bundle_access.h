@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Access to the fields of a bundle (bundles.h) as Verilator keeps it: an integer up to 64 bits, a
-// VlWide of 32-bit words from 65 bits on, or anything else with words by operator[].
+// Access to the fields of a bundle (bundles.h) in Verilator's representation. This is an integer up
+// to 64 bits, a VlWide of 32-bit words from 65 bits on, or anything else with words by operator[].
 #pragma once
 
 #include "bundles.h"
@@ -50,7 +50,7 @@ template <typename T> void put(T &bundle, field f, uint32_t value)
                      static_cast<uint32_t>(bits >> 32));
 }
 
-// A flit, which lies at the low bits of its bundle
+// A flit, in the low bits of its bundle
 template <typename T> void put_flit(T &bundle, const uint8_t *data)
 {
     for (unsigned w = 0; w < MW_SIM_F / 4; w++) {

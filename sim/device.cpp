@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated device behind the C interface of mw_device.h: clock, reset, the two endpoints'
-// queues, and the console's line.
+// The Verilated device for the C interface of mw_device.h: clock, reset, the queues of the two
+// endpoints, and the console's line.
 #include "mw_device.h"
 
 #include "endpoints.h"
@@ -78,7 +78,7 @@ struct mw_device_model {
         top.in_ready_i = ends.room();
     }
 
-    // Returns whether a transfer became whole.
+    // Returns whether a transfer is now complete.
     bool cycle()
     {
         offer();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated device at its ULPI pins (rtl/top/device_usb.sv) behind the C interface of
-// mw_device.h: a PHY and a USB host (sim/ulpi) carry what the interface's endpoints are
-// given, a packet out and a packet in, in turn. Time is that of the bus: run may pass its
-// end by a transaction.
+// The Verilated device at its ULPI pins (rtl/top/device_usb.sv) for the C interface of mw_device.h.
+// A PHY and a USB host (sim/ulpi) carry the bytes of the interface's endpoints, a packet out and a
+// packet in, in turn. Time is that of the bus: run may exceed its end by a transaction.
 #include "mw_device.h"
 
 #include "endpoints.h"
@@ -30,9 +29,9 @@ constexpr unsigned USB_KHZ = 60000;
 #ifndef MW_SIM_CYCLE_CLOCKS
 #define MW_SIM_CYCLE_CLOCKS 1
 #endif
-// of the 20 that a resume takes, and that the test of the USB core waits: here they are seconds
+// instead of the 20 of a resume, which the test of the USB core waits: here they would be seconds
 constexpr unsigned RESUME_MS = 2;
-constexpr unsigned PATIENCE = 8; // packets out before an endpoint that had nothing is asked again
+constexpr unsigned PATIENCE = 8; // packets out before an endpoint without data is polled again
 } // namespace
 
 struct mw_device_model {
@@ -42,7 +41,7 @@ struct mw_device_model {
     usb_pipe pipe{};
     bool wait_ping = false; // the endpoint was full
     unsigned device_khz = USB_KHZ, phase = 0;
-    unsigned silent = 0; // packets out that the IN endpoint is left alone for
+    unsigned silent = 0; // packets out during which the IN endpoint is not polled
     endpoints ends;
 
     static ulpi_link clock(void *self, const ulpi_bus *bus)
@@ -62,14 +61,14 @@ struct mw_device_model {
         return link;
     }
 
-    // The device's own clock: all of its edges of this clock of the PHY's, the first one
+    // The device's own clock: all of its edges in this clock of the PHY. The first one coincides
     // with the PHY's edge.
     void clock_device()
     {
         for (phase += device_khz; phase >= USB_KHZ; phase -= USB_KHZ) {
             top.clk_i = top.node_clk_i = 1;
             top.eval();
-            // the other clocks of the nodes in this cycle: nothing that they see changes meanwhile
+            // the other clocks of the nodes in this cycle: their inputs do not change meanwhile
             for (unsigned i = 1; i < MW_SIM_CYCLE_CLOCKS; i++)
                 for (unsigned level = 0; level < 2; level++) {
                     top.node_clk_i = level;
@@ -106,7 +105,7 @@ struct mw_device_model {
         return usb_enumerate(&host, &pipe, configuration, sizeof configuration) == 0;
     }
 
-    // A packet out, where one waits. A packet that was answered NAK comes again, asked for by PING.
+    // Sends a packet if one waits. After NAK it is sent again when PING is acknowledged.
     void out_packet()
     {
         std::size_t n = std::min<std::size_t>(ends.pending(), pipe.packet);
@@ -124,7 +123,7 @@ struct mw_device_model {
         ends.take(n);
     }
 
-    // A packet in, where the device has one. Returns whether a transfer became whole.
+    // Reads a packet if the device has one. Returns whether a transfer is now complete.
     bool in_packet()
     {
         uint8_t data[USB_MAX_DATA];
@@ -197,7 +196,7 @@ uint64_t run(mw_device_model *d, uint64_t cycles)
 
 std::size_t console(mw_device_model *, char *, std::size_t)
 {
-    return 0; // its line is not listened to
+    return 0; // its line is not read
 }
 
 bool plug(mw_device_model *d, bool full_speed)

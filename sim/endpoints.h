@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the models behind mw_device.h keep of the two endpoints: bytes that wait for OUT, and
-// transfers that came from IN.
+// State of the two endpoints in the models of mw_device.h: bytes that wait for OUT, and transfers
+// received from IN.
 #ifndef MW_ENDPOINTS_H
 #define MW_ENDPOINTS_H
 
@@ -62,12 +62,12 @@ class endpoints {
     }
 
   private:
-    static constexpr std::size_t TRANSFERS = 2; // whole ones that wait to be fetched
+    static constexpr std::size_t TRANSFERS = 2; // complete ones that wait to be fetched
     std::vector<uint8_t> waiting;
     std::size_t taken = 0; // of these
     std::deque<std::vector<uint8_t>> whole;
     std::vector<uint8_t> part;
-    std::size_t fetched = 0; // of the first whole one
+    std::size_t fetched = 0; // of the first complete one
 };
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fabric of a plain model: rtl/fabric/fabric.sv whole, by Verilator's eval(). With MW_SIM_TRACE
-// it may write waves.
+// The fabric of a plain model: the whole rtl/fabric/fabric.sv, by Verilator's eval(). With
+// MW_SIM_TRACE it can write waveforms.
 #include "large.h"
 
 #include "Vfabric.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory of a plain model: all memories of its GPUs are one object, which may be larger than
-// the machine. What is that large takes from the system what is touched of it, and no more.
-// To be included once: it replaces the operators of the program, or of the shared object that
-// exports none of them.
+// Memory of a plain model: all memories of its GPUs are one object, which may be larger than the
+// machine's memory. An object of this size takes from the system only the pages that are used.
+// Include it once: it replaces the operators of the program, or of the shared object that exports
+// none of them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace large {
 constexpr std::size_t LEAST = std::size_t(1) << 26;
 
-// what there is, and bytes of each: never destroyed, as others may be behind it
+// existing blocks and their sizes: never destroyed, because others may be destroyed later
 struct list {
     std::mutex lock;
     std::map<void *, std::size_t> blocks;
@@ -39,7 +39,7 @@ inline void *take(std::size_t bytes)
     return block;
 }
 
-// false: it is no such block
+// Returns false if it is no such block
 inline bool give(void *block)
 {
     std::size_t bytes;
@@ -55,7 +55,7 @@ inline bool give(void *block)
     return true;
 }
 
-// only these begin at a page: others need not be looked for
+// only these begin at a page, so others need no search
 inline bool may_be(void *block)
 {
     return block && reinterpret_cast<std::size_t>(block) % 4096 == 0;

@@ -31,24 +31,25 @@ struct mw_device_ops {
     /// Make a device and reset it. NULL: no memory.
     struct mw_device_model *(*create)(void);
     void (*destroy)(struct mw_device_model *device);
-    /// USB reset and SET_CONFIGURATION: what was sent and not taken, or not fetched, is gone.
+    /// USB reset and SET_CONFIGURATION: discards data that was sent and not taken, or not fetched.
     void (*link_reset)(struct mw_device_model *device);
-    /// Bytes for the OUT endpoint, behind those that still wait (pending tells how many do).
+    /// Adds bytes for the OUT endpoint after those that still wait (pending returns their number).
     void (*out)(struct mw_device_model *device, const uint8_t *data, size_t bytes);
     size_t (*pending)(const struct mw_device_model *device);
-    /// Bytes from the IN endpoint: up to `room` of the oldest transfer; `last`: it ends with
-    /// them. 0: none is whole. The endpoint takes two transfers ahead of what was fetched.
+    /// Bytes from the IN endpoint: up to `room` of the oldest transfer; `last`: it ends with them.
+    /// 0: none is complete. The endpoint takes two transfers ahead of those fetched.
     size_t (*in)(struct mw_device_model *device, uint8_t *data, size_t room, bool *last);
-    /// Let time pass: `cycles`, or less when a transfer for the host is whole.
-    /// Returns how many passed.
+    /// Let time pass: `cycles`, or less if a transfer for the host is complete. Returns how many
+    /// passed.
     uint64_t (*run)(struct mw_device_model *device, uint64_t cycles);
-    /// Characters that the console has sent since the last call, 115200 baud at 60 MHz unless the
-    /// firmware says otherwise; up to `room`.
+    /// Characters that the console has sent since the last call, up to `room`. The rate is 115200
+    /// baud at 60 MHz, unless the firmware sets another one.
     size_t (*console)(struct mw_device_model *device, char *text, size_t room);
     // At the pins; NULL at the endpoints.
     /// Plug it into a port of that speed: as link_reset. False: it does not run at that speed then.
     bool (*plug)(struct mw_device_model *device, bool full_speed);
-    /// Suspend the bus, let `cycles` pass, and resume it. False: the device did not notice either.
+    /// Suspend the bus, let `cycles` pass, and resume it. False: the device did not detect one of
+    /// them.
     bool (*suspend)(struct mw_device_model *device, uint64_t cycles);
 };
 

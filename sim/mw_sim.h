@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C interface of the simulated device. Each configuration (N, flit width) is a shared object of its
-// own, build/model/<configuration>/libmwsim.so, which exports one symbol, mw_sim_get_ops; several
-// may be loaded into one program side by side, and several devices made from each.
+// C interface of the simulated device. Each configuration (N, flit width) has its own shared
+// object, build/model/<configuration>/libmwsim.so, which exports one symbol, mw_sim_get_ops. A
+// program may load several of them, and make several devices from each.
 //
 // Time passes in whole clock cycles, and only inside run, cfg and transfer. No C++ exception
 // leaves a function.
@@ -30,7 +30,7 @@ struct mw_sim_transfer {
     uint8_t *data;  ///< flits * flit bytes
 };
 
-/// What a GPU or a port of the switch is at, when that changes; `value` is:
+/// State of a GPU or a port of the switch, reported when it changes; `value` is:
 enum mw_sim_kind {
     MW_SIM_STREAM, ///< stream, state (as rtl/gpu/streams.sv numbers them), opcode, index of the
                    ///< next instruction
@@ -51,25 +51,24 @@ struct mw_sim_ops {
     bool trace;          ///< waveforms can be written
 
     /// Make a device and reset it; `fst` is a file for waveforms or NULL. NULL: no memory, or
-    /// waveforms were asked for and the model has none.
+    /// waveforms were requested and the model has none.
     struct mw_sim *(*create)(const char *fst);
     void (*destroy)(struct mw_sim *sim);
-    /// One access of the configuration bus. 0, or -1: the device answered with an
-    /// error, -2: not at all.
+    /// One access of the configuration bus. 0, or -1: the device answered with an error, -2: no
+    /// answer.
     int (*cfg)(struct mw_sim *sim, bool write, uint32_t address, uint32_t *value);
     /// Step until done is seen, at most `max_cycles`. Returns whether it was seen.
     bool (*run)(struct mw_sim *sim, uint64_t max_cycles);
-    /// Move all pieces; the GPUs work side by side, the pieces of one GPU in their order. 0, or -2:
-    /// a port did not move for 100 000 cycles; -3: no memory, and nothing was moved.
+    /// Move all pieces. The GPUs work in parallel, and the pieces of one GPU are in order. 0, or
+    /// -2: a port did not move for 100 000 cycles; -3: no memory, and nothing was moved.
     int (*transfer)(struct mw_sim *sim, const struct mw_sim_transfer *list, size_t count);
     /// Cycles since creation.
     uint64_t (*cycles)(const struct mw_sim *sim);
-    /// Reset it, whatever it is doing, as at its creation; memories keep what they hold.
+    /// Reset it at any time, to the state after its creation. Memories keep their contents.
     void (*reset)(struct mw_sim *sim);
-    /// Call `event` for what changes, from inside run, cfg and transfer, in its order,
-    /// until the next call;
-    /// NULL: nobody. The device does the same in the same cycles. watch is NULL where the
-    /// model does not show it.
+    /// Call `event` for each change, from inside run, cfg and transfer, in order, until the next
+    /// call of watch. NULL: no calls. The device takes the same cycles. watch is NULL if the model
+    /// does not report changes.
     void (*watch)(struct mw_sim *sim, mw_sim_event_fn event, void *context);
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface of mw_sim.h over a Verilated fabric (fabric.h): clock and reset, the
-// configuration bus, one host stream port per GPU, waves.
+// The C interface of mw_sim.h for a Verilated fabric (fabric.h): clock and reset, the configuration
+// bus, one host stream port per GPU, waveforms.
 #include "fabric.h"
 
 #include <cstring>
@@ -15,17 +15,17 @@ constexpr unsigned FLIT_BYTES = MW_SIM_F;
 constexpr unsigned RESET_CYCLES = 8;
 constexpr unsigned BUS_LIMIT = 10000;
 constexpr unsigned STREAM_LIMIT = 100000;
-constexpr unsigned MANY_CYCLES = 64; // from which on a second thread is worth waking
+constexpr unsigned MANY_CYCLES = 64; // from which number on a second thread is worth waking
 } // namespace
 
 struct mw_sim {
     const std::unique_ptr<fabric> device = FABRIC.make();
     uint64_t cycles = 0;
-    uint64_t late[GPUS] = {}; // answers that a transfer which was given up has not waited for
+    uint64_t late[GPUS] = {}; // late answers of a transfer that was given up
     bool any_late = false;
     bool watched = false;
 
-    // Answers that nobody waits for any more come in any cycle.
+    // Late answers of a transfer that was given up may come in any cycle.
     void drop_late()
     {
         any_late = false;
@@ -46,7 +46,7 @@ struct mw_sim {
             device->look();
     }
 
-    // Both in one, where nobody looks in between
+    // Both in one, if no output is read in between
     void whole()
     {
         if (any_late || watched) {
@@ -126,7 +126,7 @@ bool run(mw_sim *s, uint64_t max_cycles)
     return s->device->done();
 }
 
-// One GPU's port: where it stands in its pieces, for requests and for answers.
+// One GPU's port, and its position in its pieces for requests and for answers.
 struct lane {
     std::vector<const mw_sim_transfer *> pieces;
     std::size_t asking = 0, answering = 0; // pieces
@@ -142,7 +142,7 @@ struct lane {
         asking++;
     }
 
-    // Reads that were asked and not answered
+    // Reads that were requested and not answered
     uint64_t open() const
     {
         uint64_t flits = 0;
@@ -152,7 +152,7 @@ struct lane {
         return flits;
     }
 
-    // answers come for reads only
+    // only reads get answers
     void skip_writes()
     {
         while (answering < pieces.size() && pieces[answering]->write && answering < asking)
@@ -199,8 +199,8 @@ void offer(mw_sim *s, unsigned g, const lane &l)
         s->device->host_write(g, p->data + l.asked * FLIT_BYTES);
 }
 
-// What comes now belongs to no transfer; what has not come by the limit was lost, with
-// the reset of its node.
+// Discards answers that belong to no transfer. Those that have not come by the limit were lost with
+// the reset of their node.
 void drain(mw_sim *s)
 {
     for (unsigned i = 0; i < STREAM_LIMIT && s->any_late; i++) {
@@ -222,7 +222,7 @@ int move(mw_sim *s, std::vector<lane> &lanes)
         if (finished)
             return 0;
         s->device->settle();
-        // looked at before the edge, acted on behind it: the ports keep what they offer until then
+        // read before the edge, applied after it: the ports keep their outputs until then
         bool moved = false;
         for (unsigned g = 0; g < GPUS; g++)
             moved = step_lane(s, g, lanes[g]) || moved;
@@ -238,7 +238,7 @@ int move(mw_sim *s, std::vector<lane> &lanes)
     return -2;
 }
 
-// Whatever needs memory comes before the first cycle.
+// All memory is allocated before the first cycle.
 int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count) noexcept
 {
     std::vector<lane> lanes;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a Verilated model starts: registers and memories hold random contents, the same ones for
-// the same MW_SEED (1 without). Nothing that a device answers may depend on them: what relies on a
-// value that no reset gives shows as another result under another seed.
+// The start of a Verilated model: registers and memories have random contents, the same ones for
+// the same MW_SEED (1 without). No answer of a device may depend on them. If one depends on a value
+// without a reset, another seed shows another result.
 //
 // It runs in its caller's thread. Without that setting each context has a pool of a thread for
-// every processor, which no model here uses. Such a pool costs memory, fails where no thread can be
-// had, and hangs whoever ends it in a forked child.
+// every processor, which no model here uses. Such a pool costs memory, and fails if no thread can
+// be created. A forked child that ends it hangs.
 #pragma once
 
 #include "verilated.h"
@@ -21,7 +21,7 @@ struct random_context : VerilatedContext {
         start_as(0);
     }
 
-    // What is made from now on starts as copy `number` of its kind does.
+    // Everything made from now on starts like copy `number` of its kind.
     void start_as(unsigned number)
     {
         const char *text = getenv("MW_SEED");

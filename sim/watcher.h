@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who watches a model: reported what a GPU or port is at whenever that changes, see mw_sim.h. What
-// is looked at are registers of the RTL where the model has them, by functions that sim/watch.py
-// writes; a model that was made without them shows nothing.
+// Watcher of a model: gets the state of a GPU or port whenever it changes, see mw_sim.h. It reads
+// registers of the RTL, if the model has them, by functions that sim/watch.py writes. A model
+// without them reports nothing.
 #pragma once
 
 #include "mw_sim.h"
@@ -17,7 +17,7 @@
 #include "isa.h"
 
 class watcher {
-    // of one thing, as it was reported last
+    // the last reported value
     struct shown {
         uint32_t value[4];
     };
@@ -48,7 +48,7 @@ class watcher {
         context = whose;
     }
 
-    // Behind a clock edge
+    // After a clock edge
     template <typename Device> void look(const Device &d)
     {
         cycle = watch_cycle(d, 0);

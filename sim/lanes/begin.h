@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the lanes of a part begin: each as a model of one does that has a random start of its own.
+// The initial state of a part's lanes: each lane starts like a model of one copy with its own
+// random start.
 #pragma once
 
 #include "lanes.h"
 #include "start.h"
 
-// A model of one settles as copy number `first` and those behind it, and gives each
-// lane what it holds.
+// A model of one copy settles as copy number `first` and the following ones, and each lane gets its
+// contents.
 template <typename Model, typename Lanes, typename Number>
 void begin(random_context &context, const char *name, Lanes &lanes, unsigned first, Number number)
 {

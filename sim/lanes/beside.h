@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A second thread that does pieces of work beside its caller's, one behind the other, microseconds
-// each: the two meet by two counters that both look at, and neither sleeps in between. The caller
-// may be a piece ahead, so that the thread finds the next one when it ends one. With nothing to do
-// for IDLE_TURNS it sleeps. begin() never waits: where the thread sleeps, or was late before, it
-// says so, and the caller does that work itself. So a machine that has no core to spare costs some
-// microseconds now and then.
+// A second thread that executes pieces of work while its caller works, one after another,
+// microseconds each. Two counters, which both read, synchronize them, and neither sleeps in
+// between. The caller may be a piece ahead, so the thread finds the next one when it ends one.
+// Without work for IDLE_TURNS it sleeps. begin() never waits: if the thread sleeps, or was late
+// before, it returns false, and the caller does that work itself. A machine without a spare core
+// thus loses only some microseconds now and then.
 #pragma once
 
 #include <atomic>
@@ -39,8 +39,8 @@ class beside {
         thread.join();
     }
 
-    // Threads that a device runs in: MW_SIM_THREADS, if it is 1 or 2, else 2 where the
-    // process has two cores.
+    // Number of threads of a device: MW_SIM_THREADS, if it is 1 or 2, otherwise 2 if the process
+    // has two cores.
     static bool wanted()
     {
         const char *text = getenv("MW_SIM_THREADS");
@@ -50,7 +50,7 @@ class beside {
         return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 1;
     }
 
-    // Many pieces are to come: have the thread awake.
+    // Many pieces will follow: wakes the thread.
     void rouse()
     {
         if (!thread.joinable()) {
@@ -64,8 +64,8 @@ class beside {
         }
     }
 
-    // One more piece begins there, behind those that it has. false: it does not; end(0),
-    // and the caller does it.
+    // Adds a piece after those that the thread has. If it returns false, the caller calls end(0)
+    // and does the piece itself.
     bool begin()
     {
         if (alone > 0) {
@@ -80,7 +80,7 @@ class beside {
         rouse();
         return false;
     }
-    // At most `left` pieces are not done.
+    // Waits until at most `left` pieces are not done.
     void end(uint32_t left)
     {
         unsigned turns = 0;
@@ -102,11 +102,11 @@ class beside {
     // turns of waiting, a few to some dozen nanoseconds each; pieces
     static constexpr unsigned LATE_TURNS = 20000, IDLE_TURNS = 20000;
     static constexpr uint64_t LEAST_PENALTY = 256, MOST_PENALTY = 1 << 16;
-    // Pieces are counted in steps of PIECE; QUIT is no count.
+    // Pieces are counted in steps of PIECE. QUIT is no count.
     static constexpr uint32_t ASLEEP = 1, PIECE = 4, QUIT = 2;
 
     alignas(64) std::atomic<uint32_t> given{
-        ASLEEP}; // by the caller; ASLEEP: the thread waits to be roused
+        ASLEEP}; // by the caller; ASLEEP: the thread waits to be woken
     alignas(64) std::atomic<uint32_t> done{0}; // by the thread
     alignas(64) std::function<void()> work;
     std::mutex sleep;
@@ -121,8 +121,8 @@ class beside {
 #endif
     }
 
-    // Signals are for the program's own threads. Without another thread everything is
-    // done by the caller.
+    // Signals are for the program's own threads. Without a second thread the caller does
+    // everything.
     void start()
     {
         sigset_t all, before;

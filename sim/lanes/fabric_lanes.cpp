@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fabric of a model in lanes: parts, joined here as rtl/fabric/fabric.sv, fabric_core.sv and
-// rtl/switch/switch_top.sv join them. Nodes, links and ports of the switch are lanes of vectors, of
-// which lanes.py makes the code from Verilator's model of one. All links are one block, nodes and
-// ports have blocks of their own (nodes.h, ports.h). The registers, and what the ports share, are
-// there once. Each part is evaluated once per clock edge, with the cycles of a plain model
-// (tests/system).
+// The fabric of a model in lanes: parts, connected like in rtl/fabric/fabric.sv, fabric_core.sv and
+// rtl/switch/switch_top.sv. Nodes, links and ports of the switch are lanes of vectors. lanes.py
+// makes their code from Verilator's model of one. All links are one block. Nodes and ports have
+// their own blocks (nodes.h, ports.h). The registers, and what the ports share, exist once. Each
+// part is evaluated once per clock edge, with the cycles of a plain model (tests/system).
 //
-// Verilator's eval() only initialises the parts. Then a clock edge runs what schedule.py lists,
-// without looking for edges. Only ports and what they share have outputs that follow inputs of the
-// same cycle: settle() goes through the parts in an order in which each has what it needs.
+// Verilator's eval() only initialises the parts. Then a clock edge runs the list of schedule.py,
+// without a search for edges. Only ports and their shared part have outputs that depend on inputs
+// of the same cycle. settle() evaluates the parts in an order in which all inputs of each are
+// ready.
 //
-// Where a run has two cores, a thread of its own runs the nodes' clock edges beside everything
-// else's (beside.h), with the same cycles and bits. What nodes and the rest tell each other
-// is posted, from two places in turn, so that either may begin a cycle while the other
-// is at the one before.
+// If a run has two cores, a second thread runs the nodes' clock edges while the first runs all
+// others (beside.h), with the same cycles and bits. Data between nodes and the rest is posted, in
+// two places in turn, so either side may begin a cycle while the other one is in the previous
+// cycle.
 #include "beside.h"
 #include "begin.h"
 #include "nodes.h"
@@ -54,11 +54,11 @@ struct device {
     std::remove_reference_t<decltype(bus.node_o)> asked{};          // of the nodes' registers
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
     node_block::control applied{};                                  // what the nodes have
-    // What a clock edge of the links leaves for the nodes' next one, and the reverse. Cycle i
-    // writes element i % 2, so that the other side can still read what cycle i - 1 wrote.
+    // Outputs of a clock edge of the links for the nodes' next one, and the reverse. Cycle i writes
+    // element i % 2, so that the other side can still read the data of cycle i - 1.
     node_block::from_links for_nodes[2][node_block::COUNT] = {};
     node_block::to_links of_nodes[2][node_block::COUNT] = {};
-    alignas(64) unsigned nodes_at = 0; // cycles of the nodes, of which their clock edge alone knows
+    alignas(64) unsigned nodes_at = 0;  // cycles of the nodes, used only by their clock edge
     alignas(64) unsigned fabric_at = 0; // ... and of the rest
     const bool threads = beside::wanted();
     beside node_thread{[this] { rise_nodes(); }};
@@ -76,7 +76,7 @@ struct device {
             nodes[b]->post(of_nodes[1][b]);
     }
 
-    // Between meet() and the next cycle() the nodes are the caller's.
+    // Between meet() and the next cycle() the nodes belong to the caller.
     void meet() { node_thread.end(0); }
 
     node_block &block_of(unsigned g) const { return *nodes[g / node_block::MOST]; }
@@ -94,7 +94,7 @@ struct device {
         ports.reset(on ? 0 : EVERY);
     }
 
-    // Accesses to the nodes' registers, when they have changed
+    // Accesses to the nodes' registers, if they have changed
     void accesses()
     {
         if (!resetting && memcmp(&asked, &bus.node_o, sizeof asked) == 0)
@@ -105,7 +105,8 @@ struct device {
             block_of(g).access(lane_of(g), asked[g]);
     }
 
-    // What seldom changes, when it has. What nobody writes stays in both threads' caches.
+    // Inputs that seldom change, if they have. Data that is not written stays in both threads'
+    // caches.
     void controls()
     {
         const node_block::control now = {resetting ? 0 : EVERY & ~set_of(links->node_reset_o),
@@ -135,7 +136,7 @@ struct device {
         }
     }
 
-    // From the nodes' registers, as their last clock edge left them, to the other parts
+    // From the nodes' registers after their last clock edge to the other parts
     void hear_nodes()
     {
         gpu_set idle = 0, error = 0, sweep_busy = 0;
@@ -177,7 +178,7 @@ struct device {
         told.disable = gpus_of(bus.disable_o);
     }
 
-    // Masks of the ports, when they have changed
+    // Masks of the ports, if they have changed
     void partitions()
     {
         if (!resetting && memcmp(&partition, &bus.partition_o, sizeof partition) == 0)
@@ -187,7 +188,7 @@ struct device {
             put_gpus(ports.end_of(g).partition_i, switch_ports::lane_of(g), row_of(partition, g));
     }
 
-    // What the ports share, and the ports
+    // The shared part of the ports, and the ports
     void switches()
     {
         common.go_i = bus.go_o;
@@ -209,7 +210,7 @@ struct device {
             wire(common.mon_data_i, &switch_ports::ends::mon_data_o, ports);
     }
 
-    // What follows the ports: credits, and the registers of the fabric
+    // Results of the ports: credits, and the registers of the fabric
     void conclude()
     {
         Vnode_link_lanes &l = *links;
@@ -257,7 +258,7 @@ struct device {
         links->inputs();
         links->edge();
     }
-    // What comes next is mostly there already, from the other core.
+    // The other core has mostly written the next data already.
     template <typename Post> static void fetch(const Post &post)
     {
         for (unsigned at = 0; at < sizeof post; at += 64)
@@ -276,14 +277,14 @@ struct device {
         fabric_at++;
     }
 
-    // Many cycles follow, one after the other.
+    // Many cycles follow, one after another.
     void many()
     {
         if (threads)
             node_thread.rouse();
     }
-    // A settle() and a rise(). The nodes' thread may still be at the cycle before when tell_nodes()
-    // posts this one, and may be at this one when cycle() ends.
+    // A settle() and a rise(). The nodes' thread may still be in the previous cycle when
+    // tell_nodes() posts this one, and may be in this one when cycle() ends.
     void cycle()
     {
         tell_nodes();

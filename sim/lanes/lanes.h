@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes: what sim/lanes/lanes.py writes is made of. A part that a model has N times is evaluated
-// once for all of them, each variable a vector with one lane per copy, or one of one bit a set of
-// lanes. Where copies take different branches, a mask says which lanes an assignment is for.
+// Lanes: the parts of the code that sim/lanes/lanes.py writes. A part that a model has N times is
+// evaluated once for all copies. Each variable is a vector with one lane per copy, or, if it has
+// one bit, a set of lanes. If copies take different branches, a mask selects the lanes of an
+// assignment.
 //
-// Vectors are clang's ext_vector_type: a comparison gives 0 or -1 per lane, `c ? a : b` chooses
+// Vectors are clang's ext_vector_type. A comparison gives 0 or -1 per lane, and `c ? a : b` selects
 // per lane by the sign of c.
 #pragma once
 
@@ -30,7 +31,7 @@
 #define MW_RING MW_COPIES
 #endif
 
-// Parts of one model may have blocks of different sizes: each has this under names of its own.
+// Parts of one model may have blocks of different sizes, so each has its own names for this.
 #define MW_LANES_JOIN(a, b) a##b
 #define MW_LANES_OF(copies) MW_LANES_JOIN(of_, copies)
 #define MW_LANES_NAMES MW_LANES_OF(MW_COPIES)
@@ -51,8 +52,8 @@ typedef uint64_t Q __attribute__((ext_vector_type(L))); // up to 64 bits
 typedef int32_t C __attribute__((ext_vector_type(L)));  // of a comparison: 0 or -1
 typedef int64_t CQ __attribute__((ext_vector_type(L)));
 
-// A set of lanes, a bit for each: a variable of one bit, and where a branch goes. So that is what
-// most of a hub's logic costs, an instruction for all lanes, whatever vectors there are.
+// A set of lanes, a bit for each: a variable of one bit, and the condition of a branch. Most of a
+// hub's logic therefore costs one instruction for all lanes, whatever vectors exist.
 typedef bool B __attribute__((ext_vector_type(L)));
 using in_bits = std::conditional_t<
     L <= 8, uint8_t,
@@ -61,9 +62,9 @@ using in_bits = std::conditional_t<
         std::conditional_t<L <= 32, uint32_t,
                            std::conditional_t<L <= 64, uint64_t, unsigned __int128>>>>;
 struct M {
-    // Wider than it must be: where clang 19 sees vectors of bits through logic as wide as they are,
-    // it does not always come to an end. Bits above L are 0. Of fewer than 8 lanes, and where there
-    // is nothing wider, it must not see vectors through logic of any width (of).
+    // Wider than necessary. If clang 19 finds vectors of bits through logic of their width, it does
+    // not always terminate. Bits above L are 0. With fewer than 8 lanes, or without a wider type,
+    // it must not find vectors through logic of any width (of).
     using bits = std::conditional_t<L <= 16, uint32_t,
                                     std::conditional_t<L <= 64, uint64_t, unsigned __int128>>;
     bits lanes;
@@ -144,7 +145,7 @@ inline unsigned lowest(M::bits set)
                                           : 64 + __builtin_ctzll(static_cast<uint64_t>(set >> 64));
     return __builtin_ctzll(static_cast<uint64_t>(set));
 }
-// what $fatal prints of the copies for which it is reached: never on the way of a run that is right
+// prints the text of $fatal for the copies that reach it, which never happens in a correct run
 [[gnu::cold, gnu::noinline]] inline void say(const char *text, M m)
 {
     uint64_t low = static_cast<uint64_t>(m.lanes), high = 0;
@@ -191,9 +192,9 @@ inline Q sel(M m, Q a, Q b)
 {
     return __builtin_convertvector(of(m), Q) != 0UL ? a : b;
 }
-// x, made before it is chosen from. Of `m ? (x & K) | (y & ~K) : x` clang makes one AVX-512
-// instruction whose operands are in the wrong order (16, 19 and 22 do; tests/sim/test_lanes.cpp
-// would see it): the compiler must not look through this.
+// x, computed before it is selected. Of `m ? (x & K) | (y & ~K) : x` clang makes one AVX-512
+// instruction with operands in the wrong order (16, 19 and 22 do, which tests/sim/test_lanes.cpp
+// would detect). The compiler must not optimize through this.
 template <typename T> inline T apart(T x)
 {
 #ifdef __AVX512F__
@@ -215,7 +216,7 @@ inline U low(Q x)
 {
     return __builtin_convertvector(x, U);
 }
-// shifts by any distance: what is shifted out is zero
+// shifts by any distance: bits shifted out are zero
 inline U shl(U x, U by)
 {
     return by < 32U ? x << (by & 31U) : (U)0U;
@@ -262,7 +263,7 @@ template <unsigned Bits> inline Q shift_signed(Q x, U by)
 {
     return (Q)(signed_of<Bits>(x) >> (CQ)wide(by < 63U ? by : (U)63U));
 }
-// how many bits are 1
+// the number of ones
 inline U ones(U x)
 {
     x -= x >> 1U & 0x55555555U;
@@ -273,7 +274,7 @@ inline U ones(Q x)
 {
     return ones(low(x)) + ones(low(x >> 32UL));
 }
-// nothing divided by zero, as Verilator has it
+// division by zero gives 0, like in Verilator
 template <typename T> inline T quotient(T a, T b)
 {
     return sel(nz(b), a / sel(nz(b), b, (T)1U), (T)0U);
@@ -287,8 +288,8 @@ inline U at_most(U x, uint32_t limit)
     return x < limit ? x : (U)limit;
 }
 
-// Word at[l] of an array for each lane l. Where there is an instruction for it, it is a fiftieth of
-// the code and half the time of as many loads.
+// Word at[l] of an array for each lane l. If there is an instruction for it, it takes a fiftieth of
+// the code and half the time of single loads.
 inline U fetch(const uint32_t *from, U at)
 {
     U r;
@@ -388,14 +389,14 @@ template <typename T, typename... Values> inline void scatter(T *to, U at, M mas
         values...);
 }
 
-// Words 0 to 3 at place(l) of each lane l: to[i] gets word i of each. Fetches cost
-// more. L is 8 or more.
+// Words 0 to 3 at place(l) of each lane l: to[i] gets word i of each. Fetches would take longer. L
+// is 8 or more.
 template <typename Place> inline void turn(Place place, U *to)
 {
     typedef uint32_t U4 __attribute__((ext_vector_type(4)));
     typedef uint32_t U8 __attribute__((ext_vector_type(8)));
     for (unsigned first = 0; first < L; first += 8) {
-        const auto two = [&](unsigned lane) { // and the one four behind it
+        const auto two = [&](unsigned lane) { // and the one four after it
             U4 a, b;
             memcpy(&a, place(first + lane), sizeof a);
             memcpy(&b, place(first + lane + 4), sizeof b);
@@ -416,10 +417,10 @@ template <typename Place> inline void turn(Place place, U *to)
     }
 }
 
-// A memory: `Count` elements of `Words` words, an element of a lane in one piece. Pages that
-// nobody writes stay unmapped, so that it may be larger than the machine. In a small one the
-// lanes' elements lie side by side, in a large one a lane lies by itself: it takes from the system
-// what its copy touches.
+// A memory: `Count` elements of `Words` words, an element of a lane in one piece. Pages that are
+// not written stay unmapped, so it may be larger than the machine's memory. In a small one the
+// lanes' elements are interleaved. In a large one each lane is contiguous, and takes from the
+// system only the pages that its copy uses.
 template <typename W, typename T, unsigned Count, unsigned Words> struct memory {
     static constexpr bool LARGE =
         Count >= 1U << 20; // a word of it has an index of more than 32 bits
@@ -440,8 +441,8 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
         return words +
                (LARGE ? std::size_t(lane) * Count + at : std::size_t(at) * L + lane) * Words;
     }
-    // Random contents for one lane, elements of `bits` bits: the first START of them, as many as a
-    // cut-down layer uses; what nobody touches costs nothing. Many copies share the time.
+    // Random contents for one lane, elements of `bits` bits. Only the first START elements are set,
+    // as many as a cut-down layer uses, so unused ones cost nothing. Many copies share the time.
     void start(unsigned lane, unsigned bits)
     {
         constexpr unsigned START = 1U << (MW_RING > 32 ? 12 : 15), WORD = 8 * sizeof(W);
@@ -458,7 +459,7 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
     struct element {
         T word[Words];
     };
-    // all words of an element; what nobody uses is not loaded
+    // all words of an element, of which only the used ones are loaded
     [[gnu::always_inline]] element row(U at) const
     {
         element r;

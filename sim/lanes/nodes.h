@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The nodes of a model in lanes, at most eight in a block. Two runs of code for eight lanes take as
-// long as one of code for sixteen. The code is half as long, and what eight nodes hold stays in a
+// long as one of code for sixteen. The code is half as long, and the data of eight nodes stays in a
 // core's caches. Code of ports and links is compiled for other numbers of lanes, so the wires
 // between them and the nodes are arrays.
 #pragma once
@@ -33,7 +33,7 @@ class node_block {
     };
     template <typename Port> using rows_of = rows<std::remove_reference_t<Port>>;
 
-    // What a clock edge of the links leaves for the next one of the nodes
+    // Outputs of a clock edge of the links for the next one of the nodes
     struct alignas(64) from_links {
         rows_of<decltype(Vnode::dn_i)> dn;
         rows_of<decltype(Vnode::up_crd_i)> up_crd;
@@ -46,7 +46,8 @@ class node_block {
         bool answers;                     // one of csr is not 0
         uint32_t idle, error, sweep_busy; // sets of nodes, the block's first one at bit 0
     };
-    // What seldom changes, the same for all but `running`: the GPUs that are out of reset
+    // Inputs that seldom change. All are the same for all GPUs, except `running`: the GPUs that are
+    // out of reset
     struct control {
         gpu_set running;
         bool go, run, sweep;
@@ -69,8 +70,8 @@ class node_block {
 
     void set(const control &c);
     void access(unsigned lane, uint64_t csr) const; // of the node's registers
-    // A clock edge of all blocks: each piece of code for one after the other, as fetching it costs
-    // as much as what it does
+    // A clock edge of all blocks. Each piece of code runs for one block after another, because
+    // fetching it takes as long as running it.
     static void edge(const std::unique_ptr<node_block> (&blocks)[COUNT],
                      const from_links (&in)[COUNT], to_links (&out)[COUNT]);
     void post(to_links &out) const;

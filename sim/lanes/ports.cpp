@@ -16,7 +16,7 @@ template <typename Words, typename Lanes> void place(Words &words, Lanes &port)
     words.at = reinterpret_cast<decltype(words.at)>(&port);
 }
 
-// The part of a set that is about a block
+// The part of a set for a block
 uint32_t of_block(gpu_set set, unsigned block)
 {
     return static_cast<uint32_t>(set >> block * switch_ports::MOST);

@@ -22,7 +22,7 @@ class switch_ports {
     static constexpr unsigned LANES = MOST <= 2 ? 2 : MOST <= 4 ? 4 : MOST <= 8 ? 8 : 16;
     static constexpr unsigned COUNT = (MW_SIM_N + MOST - 1) / MOST; // of blocks
 
-    // Where a block has a port of the RTL: its words, in each an element for each lane
+    // Place of a port of the RTL in a block: its words, in each an element for each lane
     template <typename Port> struct words {
         using word = std::conditional_t<sizeof(Port) == 8, uint64_t, uint32_t>;
         static constexpr std::size_t WORDS = 1;
@@ -47,7 +47,7 @@ class switch_ports {
         words_of<decltype(Vswitch_port::mon_data_o)> mon_data_o;
     };
 
-    // What the ports are told: the same of all, and the sets of those that something is for
+    // Inputs of the ports: common values, and sets of ports
     struct control {
         bool go, sweep;
         uint8_t epoch;
@@ -67,7 +67,7 @@ class switch_ports {
     void reset(gpu_set running);
     void inputs(const control &c); // and what follows from them
     void edge();                   // a clock edge
-    state now() const;             // behind inputs()
+    state now() const;             // after inputs()
 
     // Port g's words are LANES apart, from its lane on
     ends end[COUNT];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wires between copies (sim/lanes/lanes.py --ring). Copies know the others by distance: bit, or
-// element, d of an input of copy l is about copy l + 1 + d, modulo their number, and that one knows
-// l as its number - 2 - d. MW_RING copies are in blocks of MW_COPIES lanes, of which the last block
-// may use fewer. In one block an input is an output whose lanes are turned round. Several blocks
-// put bits together as a set of all copies, and the words of all copies in one array.
+// Wires between copies (sim/lanes/lanes.py --ring). Copies number the others by distance: bit, or
+// element, d of an input of copy l belongs to copy l + 1 + d, modulo their number. For that copy, l
+// has the index number - 2 - d. MW_RING copies are in blocks of MW_COPIES lanes, of which the last
+// block may use fewer. In one block an input is an output with rotated lanes. Several blocks
+// combine bits as a set of all copies, and the words of all copies in one array.
 #pragma once
 
 #include "lanes.h"
@@ -37,7 +37,7 @@ template <std::size_t... D> inline U ring_sets(U from, std::index_sequence<D...>
              (1U << D)) |
             ...);
 }
-// ... or several such sets, one behind the other
+// ... or several such sets, one after another
 template <unsigned Bits> inline void ring_sets(U &to, U from)
 {
     U all = 0U;
@@ -83,7 +83,7 @@ inline void ring_each(T *to, const T *from, std::index_sequence<D...>)
 // A set of all copies
 using ring_set = std::conditional_t<RING <= 64, uint64_t, unsigned __int128>;
 constexpr ring_set EVERY_COPY = ~ring_set(0) >> (8 * sizeof(ring_set) - RING);
-// ... bit d of it about copy `by` + d
+// ... bit d of it is for copy `by` + d
 inline ring_set turned(ring_set set, unsigned by)
 {
     return by == 0 ? set : (set >> by | set << (RING - by)) & EVERY_COPY;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bus without a PHY: the functions of ulpi/ulpi_phy.h, linked in place of its own, for a
-// device that has D+ and D- at its pins. The host and its time stay as they are, 60 clocks per
-// microsecond and 5 per bit; the levels on the wire are made and read bit by bit here (USB 2.0
-// sections 7.1.7 to 7.1.10).
+// A bus without a PHY: the functions of ulpi/ulpi_phy.h, linked in place of its own, for a device
+// that has D+ and D- at its pins. The host and its time are the same, 60 clocks per microsecond and
+// 5 per bit. The levels on the wire are made and read bit by bit here (USB 2.0 sections 7.1.7 to
+// 7.1.10).
 //
-// What ulpi_bus and ulpi_link carry: of the bus, data holds the levels that the device
-// sees, PINS_DP and PINS_DN. Of the device, data holds those that it drives while `drives`,
-// and stp is its pull-up.
+// Contents of ulpi_bus and ulpi_link: data of the bus holds the levels at the device, PINS_DP and
+// PINS_DN. Data of the device holds those that it drives while `drives`, and stp is its pull-up.
 #include "pins_phy.h"
 
 #include <string.h>
@@ -46,7 +45,7 @@ void ulpi_phy_init(struct ulpi_phy *p)
 
 // ---- the host's packet --------------------------------------------------------------------------
 
-/// The level that bit `n` of the packet on the wire has.
+/// Level of bit `n` of the packet on the wire.
 static unsigned level_of(const struct ulpi_phy *p, uint64_t n)
 {
     return p->wire.levels[n / 4] >> n % 4 * 2 & 3;
@@ -94,7 +93,7 @@ void ulpi_phy_send(struct ulpi_phy *p, const uint8_t *packet, size_t size)
     p->rx.active = true;
 }
 
-/// What is on the wire while the device does not drive it.
+/// Level on the wire while the device does not drive it.
 static unsigned host_level(struct ulpi_phy *p)
 {
     if (p->rx.active && p->now >= p->rx.end)
@@ -156,8 +155,8 @@ static void end(struct ulpi_phy *p)
     p->state = ULPI_IDLE;
 }
 
-/// A clock of the device's packet: the middle of each bit is looked at, and each change of
-/// level says where it is.
+/// A clock of the device's packet: it is sampled in the middle of each bit, and each change of
+/// level synchronizes the sampling.
 static void transmit(struct ulpi_phy *p, unsigned level)
 {
     struct usb_wire *w = &p->wire;
@@ -190,7 +189,7 @@ struct ulpi_bus ulpi_phy_step(struct ulpi_phy *p, const struct ulpi_link *link)
     if (link->drives)
         level = link->data & 3;
     p->wire.shown = level;
-    // D- may change a little behind D+
+    // D- may change a little later than D+
     if (p->wire.skew)
         level = (level & PINS_DP) | (before & PINS_DN);
     p->bus = (struct ulpi_bus){.data = (uint8_t)level};

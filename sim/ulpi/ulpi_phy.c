@@ -15,7 +15,7 @@ enum {
     TX_AHEAD = 2, // bytes taken before the wire needs them
     TX_DELAY = 2, // clocks from the command to the first bit of SYNC
     RX_LEAD = 3,  // clocks of RxActive before the first byte
-    TX_QUEUE = 8  // bytes that a moody PHY takes ahead
+    TX_QUEUE = 8  // bytes that a PHY with moods takes ahead
 };
 
 // ---- moods --------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ static void turn(struct ulpi_phy *p)
     p->state = ULPI_TURN;
 }
 
-/// The end of a packet is on the bus: the link sees it at the next edge.
+/// The end of a packet is on the bus. The link sees it at the next edge.
 static void end_heard(struct ulpi_phy *p)
 {
     p->heard = p->now + 1;
@@ -192,7 +192,7 @@ static void release(struct ulpi_phy *p)
     p->state = ULPI_IDLE;
 }
 
-/// One clock of a received packet: the byte that is due, else an RXCMD.
+/// One clock of a received packet: the byte that is due, or an RXCMD.
 static void receive(struct ulpi_phy *p)
 {
     struct usb_rx *rx = &p->rx;
@@ -202,7 +202,7 @@ static void receive(struct ulpi_phy *p)
         drive(p, true, false, p->reported = rxcmd(p, true));
     } else if (p->style == ULPI_DIR_BOUNDS) {
         rx->active = false;
-        p->reported = rxcmd(p, true); // so that an RXCMD tells of the idle line
+        p->reported = rxcmd(p, true); // so that an RXCMD reports the idle line
         if (ulpi_phy_high_speed(p))   // full speed counts from the idle line
             end_heard(p);
         release(p);
@@ -215,7 +215,8 @@ static void receive(struct ulpi_phy *p)
     }
 }
 
-/// Another clock of a command or a value on the bus: an RXCMD comes first, or nxt does or not yet.
+/// Another clock of a command or a value on the bus: an RXCMD comes first, or nxt comes now or
+/// later.
 static void answer(struct ulpi_phy *p)
 {
     if (chance(p, p->moods.reports, 1000)) {
@@ -270,7 +271,7 @@ static void idle(struct ulpi_phy *p, uint8_t shown)
         p->wait = lateness(p);
         command(p);
     } else if (shown) {
-        p->faults++; // register reads and reserved commands: the core has no use for them
+        p->faults++; // register reads and reserved commands: the core does not use them
     }
 }
 
@@ -324,7 +325,7 @@ static void value(struct ulpi_phy *p, uint8_t shown)
     p->state = ULPI_VALUE;
     if (!p->bus.nxt) {
         answer(p);
-    } else if (chance(p, p->moods.reports, 1000)) { // beside stp: the link takes it for broken off
+    } else if (chance(p, p->moods.reports, 1000)) { // with stp: the link takes it as aborted
         p->interrupted++;
         turn(p);
     } else {
@@ -334,7 +335,7 @@ static void value(struct ulpi_phy *p, uint8_t shown)
     }
 }
 
-/// The rules that hold for the link in the cycle that ends; returns how many it broke.
+/// The rules for the link in the cycle that ends. Returns how many it broke.
 static unsigned broken_rules(const struct ulpi_phy *p, const struct ulpi_link *link)
 {
     bool packet = p->state == ULPI_TRANSMIT, stops = packet || p->state == ULPI_STOP || p->bus.dir;

@@ -53,7 +53,7 @@ void usb_host_init(struct usb_host *h, struct ulpi_link (*clock)(void *, const s
 static void send(struct usb_host *h, const uint8_t *packet, size_t size)
 {
     wait_until(h, h->free_at);
-    while (h->phy.rx.active) // the link is still being shown the packet before
+    while (h->phy.rx.active) // the link still receives the previous packet
         tick(h);
     h->phy.tx.complete = false;
     ulpi_phy_send(&h->phy, packet, size);
@@ -79,7 +79,7 @@ static void frame(struct usb_host *h)
     h->frame += h->microframe == 0;
 }
 
-/// Before a transaction with `bytes` of data: no packet may be under way when a frame begins.
+/// Before a transaction with `bytes` of data: no packet may be on the wire when a frame begins.
 static void begin(struct usb_host *h, size_t bytes)
 {
     // data with the worst stuffing, token, handshake, gaps and the answer's delay
@@ -90,7 +90,7 @@ static void begin(struct usb_host *h, size_t bytes)
     }
 }
 
-/// The device's answer to the packet that has just been sent; USB_SILENT, or its PID.
+/// The device's answer to the packet just sent: its PID, or USB_SILENT.
 static int answer(struct usb_host *h)
 {
     struct usb_tx *tx = &h->phy.tx;
@@ -101,7 +101,7 @@ static int answer(struct usb_host *h)
         return USB_SILENT;
     while (!tx->complete && !tx->lost)
         tick(h);
-    if (tx->lost) { // the device may need a packet's time to see that it is over
+    if (tx->lost) { // the device may detect its end only after a packet's time
         tx->lost = false;
         wait_until(h, h->phy.now + USB_MAX_PACKET);
         return USB_SILENT;
@@ -181,8 +181,8 @@ static void start_frames(struct usb_host *h)
     h->next_frame = h->phy.now + USB_MICROFRAME;
 }
 
-/// Chirp J and K in turn until shortly before the end of the reset (7.1.7.5), where
-/// the device chirps.
+/// If the device chirps, chirp J and K alternate until shortly before the end of the reset
+/// (7.1.7.5).
 static void chirp(struct usb_host *h, uint64_t reset_end)
 {
     struct ulpi_phy *p = &h->phy;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A USB 2.0 host with one port, at the level of packets: it drives a device core through
-// ulpi_phy.h, keeps (micro)frames, times and toggles, and looks at what the device answers.
-// Transactions may be sent damaged. usb_transfer.h has what drivers see: control and bulk
-// transfers, enumeration.
+// A USB 2.0 host with one port, at the level of packets. It drives a device core through
+// ulpi_phy.h, keeps (micro)frames, times and toggles, and checks the device's answers. Transactions
+// may be sent damaged. usb_transfer.h has the level of drivers: control and bulk transfers,
+// enumeration.
 #ifndef MW_SIM_USB_HOST_H
 #define MW_SIM_USB_HOST_H
 
@@ -16,22 +16,22 @@ enum {
     USB_FRAME = 60000,
 };
 
-/// What the host does wrong, or sees wrong, on purpose.
+/// Faults that the host makes on purpose.
 enum usb_damage {
     USB_BAD_CRC5 = 1,   ///< in the token
     USB_BAD_CRC16 = 2,  ///< in the host's data
     USB_BAD_PID = 4,    ///< of the token: the halves do not match
     USB_LOSE_ACK = 8,   ///< the host's acknowledgement is not sent
-    USB_CUT_DATA = 16,  ///< the host's data stops in its middle
-    USB_LOSE_DATA = 32, ///< a token, and then nothing
+    USB_CUT_DATA = 16,  ///< the host's data stops in the middle
+    USB_LOSE_DATA = 32, ///< a token without data
 };
 
-/// What a transaction ended with: a PID of the device, or one of these.
+/// The end of a transaction: a PID of the device, or one of these.
 enum usb_result { USB_SILENT = -1, USB_BROKEN = -2 };
 
 struct usb_host {
     struct ulpi_phy phy;
-    /// One clock of the device: shows it `bus`, returns what it drove before the edge.
+    /// One clock of the device: gives it `bus`, returns its outputs before the edge.
     struct ulpi_link (*clock)(void *device, const struct ulpi_bus *bus);
     void *device;
 
@@ -55,8 +55,8 @@ void usb_host_init(struct usb_host *h, struct ulpi_link (*clock)(void *, const s
                    void *device);
 /// Let time pass, with starts of frames.
 void usb_host_wait(struct usb_host *h, uint64_t clocks);
-/// Reset the bus (7.1.7.5): returns whether the device is there behind it; ulpi_phy_high_speed
-/// tells how fast.
+/// Reset the bus (7.1.7.5): returns whether the device is present after it; ulpi_phy_high_speed
+/// returns its speed.
 bool usb_host_reset(struct usb_host *h);
 void usb_host_suspend(struct usb_host *h);
 void usb_host_resume(struct usb_host *h);

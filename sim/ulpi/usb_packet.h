@@ -29,16 +29,16 @@ enum {
 };
 
 uint8_t usb_pid_byte(unsigned pid);
-/// PID of a PID byte, or -1 where the halves do not match.
+/// PID of a PID byte, or -1 if the halves do not match.
 int usb_pid_of(uint8_t byte);
 /// Of the 11 bits of a token, and of bytes; as sent.
 unsigned usb_crc5(unsigned bits);
 uint16_t usb_crc16(const uint8_t *data, size_t size);
-/// CRCs are right, and the length is that of the PID.
+/// True if CRCs are right, and the length fits the PID.
 bool usb_packet_good(const uint8_t *packet, size_t size);
 
-/// Bit stuffing: a 0 behind six 1 in a row (7.1.9), counted byte by byte. Starts with
-/// the SYNC's last 1.
+/// Bit stuffing: a 0 after six consecutive ones (7.1.9), counted byte by byte. Starts with the
+/// SYNC's last 1.
 struct usb_stuffing {
     unsigned ones, bits;
 };

@@ -28,7 +28,7 @@ static int out_packet(struct usb_host *h, unsigned pid, unsigned endpoint, unsig
             return USB_STALLED;
         if (result == USB_PID_NAK) {
             pipe->naks++;
-            // high speed: ask until there is room (8.5.1)
+            // high speed: send PING until there is room (8.5.1)
             while (ulpi_phy_high_speed(&h->phy) && naks++ < NAK_LIMIT) {
                 pipe->pings++;
                 if (usb_host_ping(h, endpoint) == USB_PID_ACK)
@@ -44,7 +44,7 @@ static int out_packet(struct usb_host *h, unsigned pid, unsigned endpoint, unsig
     return USB_LOST;
 }
 
-/// Repeat an IN until data with the right toggle came. Returns its size.
+/// Repeat an IN until data with the right toggle comes. Returns its size.
 static long in_packet(struct usb_host *h, unsigned endpoint, unsigned *toggle, uint8_t *data,
                       struct usb_pipe *pipe)
 {

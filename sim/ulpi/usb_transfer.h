@@ -17,7 +17,7 @@ enum {
     USB_LOST = -4,    ///< no answer to three tries, or NAK for a second of transactions
 };
 
-/// A pair of bulk endpoints: toggles, packet size, what it took to get through.
+/// A pair of bulk endpoints: toggles, packet size, numbers of retries.
 struct usb_pipe {
     unsigned out, in; ///< endpoint numbers
     unsigned packet;  ///< wMaxPacketSize

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processor as the host sees it over the bus: held or not, its RAM, and whether what
-// lies there would run.
+// The processor as visible to the host over the bus: held or not, its RAM, and whether the image in
+// it would run.
 #include "requests.h"
 
 #include "map.h"

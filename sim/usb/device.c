@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes of OUT transfers go through the link's parser, as they do in the hardware; whole requests
-// wait in a queue and are carried out one at a time by mwd_work; replies wait as frames, each
-// of which is one IN transfer. LINK_ERROR and SYNC stand in the same queue, so that their order
-// is that of the link.
+// Bytes of OUT transfers pass the link's parser, like in the hardware. Complete requests wait in a
+// queue, and mwd_work executes one at a time. Replies wait as frames, each of which is one IN
+// transfer. LINK_ERROR and SYNC are in the same queue, so their order is that of the link.
 #include "device.h"
 
 #include <stdlib.h>
@@ -97,7 +96,7 @@ static void lose_step(struct mwd_device *d, uint8_t status, uint32_t detail)
     put_request(d, &h, NULL, status);
 }
 
-/// A session begins. Its key is a number that only who has seen every SYNC can know.
+/// Begins a session. Its key is a number that depends on every SYNC so far.
 static void take_sync(struct mwd_device *d)
 {
     struct mw_frame_header *h = &d->header;
@@ -151,7 +150,7 @@ static void count_zeros(struct mwd_device *d, size_t more)
     d->zeros = zeros < d->settings.zeros ? zeros : d->settings.zeros;
 }
 
-/// The next byte of a frame, whose words are zero or are not.
+/// The next byte of a frame. Words of zeros are counted, and any other word clears the count.
 static void take_frame_byte(struct mwd_device *d, uint8_t *part, uint8_t byte)
 {
     part[d->have++] = byte;
@@ -164,8 +163,8 @@ static void take_frame_byte(struct mwd_device *d, uint8_t *part, uint8_t byte)
         count_zeros(d, 8);
 }
 
-/// The next byte where none of a frame has begun, or one that is not zero. What that is, two bytes
-/// tell; if they are no magic, the second may begin one.
+/// The next byte outside a frame, or one that is not zero. Two bytes show what it is. If they are
+/// no magic, the second may begin one.
 static void take_byte_between(struct mwd_device *d, uint8_t byte)
 {
     uint8_t *header = (uint8_t *)&d->header;
@@ -209,11 +208,12 @@ static void take_trailer(struct mwd_device *d)
     d->payload = NULL;
     d->have = 0;
     d->part = MWD_HEADER;
-    if (!right) // where it ended is not known
+    if (!right) // its end is unknown
         lose_step(d, MW_STATUS_PAYLOAD, 0);
 }
 
-/// Words of a part of `want` bytes, as many as are here; else a byte. Returns how many bytes.
+/// Takes words of a part of `want` bytes, as many as are present, or else a byte. Returns the
+/// number of bytes.
 static size_t fill(struct mwd_device *d, uint8_t *part, size_t want, const uint8_t *data,
                    size_t bytes)
 {
@@ -236,7 +236,7 @@ static size_t fill(struct mwd_device *d, uint8_t *part, size_t want, const uint8
     return used;
 }
 
-/// At least a byte. Returns how many.
+/// Takes at least a byte. Returns the number of bytes.
 static size_t take(struct mwd_device *d, const uint8_t *data, size_t bytes)
 {
     size_t used = 0;
@@ -264,8 +264,8 @@ static size_t take(struct mwd_device *d, const uint8_t *data, size_t bytes)
     return used;
 }
 
-/// Bytes of a transfer, as long as there is room for what comes of one: a request and the
-/// LINK_ERROR behind it. Returns how many were taken.
+/// Takes bytes of a transfer while there is room for the result of one: a request, and the
+/// LINK_ERROR after it. Returns the number of bytes.
 static size_t take_some(struct mwd_device *d, const uint8_t *data, size_t bytes)
 {
     size_t at = 0;
@@ -320,7 +320,7 @@ int mwd_in(struct mwd_device *device, uint8_t *data, size_t room)
     memcpy(data, r->bytes + d->sent, bytes);
     d->sent += bytes;
     if (d->sent == r->count) {
-        // a transfer that just filled the room was not ended by a short packet
+        // a transfer that exactly filled the room was not ended by a short packet
         d->zero_packet = bytes == room;
         free(r->bytes);
         d->reply_first++;

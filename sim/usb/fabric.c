@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated fabric behind the device, through its C interface.
+// The Verilated fabric as a backend of the device, through its C interface.
 #include "device.h"
 
 #include "fabric_regs.h"
@@ -49,7 +49,7 @@ static uint64_t total(void *context)
     return f->ops->cycles(f->model) - f->begun;
 }
 
-/// As after power-up but for the memories, which may hold anything; cycles are counted from 0.
+/// As after power-up, except the memories, which may hold anything. Cycles are counted from 0.
 static int reset(void *context)
 {
     struct fabric *f = context;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FEED and FED, and the time that passes for layers that were fed: while no request is there, and
-// that of each request while there are some.
+// FEED and FED, and the time of fed layers: it passes while there is no request, and during each
+// request.
 #include "requests.h"
 
 #include <string.h>
 
-enum { SLICE = 2000 }; ///< cycles between two looks at the link
+enum { SLICE = 2000 }; ///< cycles between two checks of the link
 
 void mwd_feed_init(struct mwd_device *d)
 {
@@ -15,7 +15,7 @@ void mwd_feed_init(struct mwd_device *d)
         .ops = &d->queue_ops, .context = d->backend.context, .gpus = d->backend.gpus};
 }
 
-/// Requests behind the one that is carried out, or that wait because their replies have no room.
+/// True if requests follow the one in execution, or wait because their replies have no room.
 static bool host_waits(const struct mwd_device *d, unsigned carried_out)
 {
     return d->request_count > carried_out && d->reply_count < MWD_REPLIES;

@@ -6,7 +6,7 @@
 
 #include "transport_sim/model_note.h"
 
-/// The function of a model that gives its table, once its note says that it can run here; `size` is
+/// The function of a model that returns its table, if its note permits it to run here. `size` is
 /// that of the pointer at `function`. False, with a line on standard error.
 bool mwd_load(const char *path, enum mwi_model of, void **library, void *function, size_t size);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mw-usb-device: a device of sim/usb as the "USB host" end of a usbredir connection, to
-// which QEMU's -device usb-redir connects a virtual machine's bus. One thread: it looks
-// at the connection, moves what can be moved, lets the device work, and sleeps only when
-// there is nothing to do.
+// mw-usb-device: a device of sim/usb as the "USB host" end of a usbredir connection. QEMU's -device
+// usb-redir connects a virtual machine's bus to it. One thread reads the connection, moves what can
+// be moved, and lets the device work. It sleeps only if there is nothing to do.
 #include "device.h"
 
 #include <errno.h>
@@ -30,7 +29,7 @@ enum {
     HIGH_SPEED = 512,
     FULL_SPEED = 64,
     SERIAL_MAX = 31,
-    QUIET_MS = 20, ///< of the whole device, whose clock goes on when nothing comes
+    QUIET_MS = 20, ///< of the whole device, whose clock runs without transfers, too
 };
 
 struct pending {
@@ -40,8 +39,8 @@ struct pending {
     size_t bytes;
 };
 
-/// Transfers that wait for the device, which answers them NAK on a real bus. How many the host
-/// lets wait is its affair.
+/// Transfers that wait for the device, which answers them NAK on a real bus. The host chooses their
+/// number.
 struct queue {
     struct pending *item;
     unsigned room, first, count;
@@ -56,7 +55,7 @@ struct server {
     struct queue in, out;
     uint8_t *buffer;
     size_t buffer_size;
-    int quiet_ms; ///< between two looks when there is nothing to do; -1: until something comes
+    int quiet_ms;                   ///< between two checks without work; -1: until there is some
     uint64_t transfers, drop_after; ///< the device unplugs itself after so many; 0: never
 };
 
@@ -78,7 +77,7 @@ static struct pending *in_queue(struct queue *q, unsigned at)
     return &q->item[(q->first + at) % q->room];
 }
 
-/// False: there is no memory.
+/// Returns false without memory.
 static bool add(struct queue *q, struct pending p)
 {
     if (q->count == q->room) {
@@ -121,7 +120,7 @@ static bool move_in(struct server *s)
     struct pending *p = in_queue(&s->in, 0);
     if (s->buffer_size < p->bytes) {
         uint8_t *more = realloc(s->buffer, p->bytes);
-        if (!more) { // a host may ask for 128 MB
+        if (!more) { // a host may request 128 MB
             end_bulk(s, p, usb_redir_ioerror, NULL, 0);
             drop_first(&s->in);
             return true;
@@ -158,7 +157,7 @@ static void bulk(void *context, uint64_t id, struct usb_redir_bulk_packet_header
         end_bulk(s, &p, usb_redir_ioerror, NULL, 0);
 }
 
-/// The host does not wait for this one any more.
+/// The host no longer waits for this one.
 static void cancel(void *context, uint64_t id)
 {
     struct server *s = context;
@@ -335,7 +334,7 @@ static bool make_parser(struct server *s)
     return true;
 }
 
-/// Unplug it, and plug it in again, once it has moved so many transfers.
+/// Unplugs the device and plugs it in again, once it has moved this many transfers.
 static void drop(struct server *s)
 {
     if (!s->drop_after || s->transfers < s->drop_after)
@@ -425,7 +424,7 @@ static bool complain(const char *what)
     return false;
 }
 
-/// What is wrong with the options, in one line; or nothing is.
+/// Prints the first error of the options in one line. Returns whether there is none.
 static bool sensible(const struct asked *a, bool number_good)
 {
     const unsigned kinds = a->stub + (a->model != NULL) + (a->whole != NULL);
@@ -447,8 +446,8 @@ static bool number(const char *text, uint64_t *value)
     return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-/// False: it was no sensible line, and one line has said why, or the usage was wanted
-/// (`help`) and reported.
+/// Returns false after an error in the command line, which is reported in one line, or after the
+/// usage (`help`).
 static bool parse(struct asked *a, bool *help, int argc, char **argv)
 {
     enum { SOCKET = 256, MODEL, WHOLE, STUB, SERIAL, FULL, DROP, HELP };
@@ -486,7 +485,7 @@ static bool parse(struct asked *a, bool *help, int argc, char **argv)
     }
     if (*help)
         usage(stdout);
-    if (*help || !known) // of what getopt does not know it has reported itself
+    if (*help || !known) // getopt has reported unknown options itself
         return false;
     if (optind < argc)
         return complain("an argument that belongs to no option");
@@ -506,8 +505,8 @@ static bool connect_at(struct server *s, const char *path)
     return false;
 }
 
-/// A standard descriptor that is closed would be the socket's, and messages would go to the host.
-/// What takes its place can be neither read nor written.
+/// If a standard descriptor is closed, the socket would get its number, and messages would go to
+/// the host. Its replacement can be neither read nor written.
 static void occupy_closed(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

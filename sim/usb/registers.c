@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/// Words in a row that are alike.
+/// Consecutive words with equal properties.
 struct range {
     uint32_t address, words, readable, writable, reset;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The registers of a device without hardware, after the register description (spec/*.rdl): which
-// exist, what a bus access may do with them, and their values after reset. What hardware does by
-// itself is the owner's to add.
+// The registers of a device without hardware, from the register description (spec/*.rdl): which
+// exist, which bus accesses they permit, and their values after reset. The owner adds what hardware
+// does itself.
 #ifndef MWD_REGISTERS_H
 #define MWD_REGISTERS_H
 
@@ -26,7 +26,7 @@ struct mwd_registers {
 /// Values after power-up of a fabric with these sizes and no optional primitives.
 void mwd_registers_reset(struct mwd_registers *registers, unsigned gpus, unsigned flit_bytes,
                          unsigned mem_log2);
-/// The word of a register, whoever may access it. NULL: there is none at this address.
+/// The word of a register, regardless of its access rights. NULL: there is none at this address.
 uint32_t *mwd_register(struct mwd_registers *registers, uint32_t address);
 /// An access as on the bus. Bits that cannot be read or written are 0, or keep their value.
 /// -1: no register, one that cannot be accessed that way, or one that a running layer locks.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What comes of a request: a reply, an entry of the log.
+// Results of a request: a reply, an entry of the log.
 #include "requests.h"
 
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carrying out requests: what the firmware and the DMA do.
+// Execution of requests: the work of the firmware and the DMA.
 #include "requests.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SLICE = 20000,        ///< cycles of a WAIT between two looks at the link
-    TEST_BYTES = 1 << 16, ///< of each memory that the self-test looks at
+    SLICE = 20000,        ///< cycles of a WAIT between two checks of the link
+    TEST_BYTES = 1 << 16, ///< of each memory that the self-test checks
     GPU_MASK = 0xffff,
 };
 
@@ -101,7 +101,7 @@ static void memory(struct mwd_device *d, const struct mwd_request *r)
     mwd_reply(d, r, MW_STATUS_OK, 0, 0, frame, frame ? bytes : 0);
 }
 
-/// Runs a slice; a frame that has arrived behind this one ends it.
+/// Runs a slice. Another frame that has arrived ends it.
 static bool wait(struct mwd_device *d, const struct mwd_request *r)
 {
     if (!d->waiting) {
@@ -202,7 +202,7 @@ static bool has(const struct mwd_device *d, unsigned feature)
     return d->settings.features >> feature & 1;
 }
 
-/// Types that the device has and that have no payload; MEM_READ sees to that itself.
+/// Types of the device without a payload. MEM_READ checks this itself.
 static bool no_payload(const struct mwd_device *d, unsigned type)
 {
     return type == MW_FRAME_INFO || type == MW_FRAME_WAIT || type == MW_FRAME_RESET ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of the device share.
+// Shared by the files of the device.
 #ifndef MW_SIM_USB_REQUESTS_H
 #define MW_SIM_USB_REQUESTS_H
 
@@ -9,15 +9,15 @@
 
 enum {
     MWD_REQUESTS = 64,
-    MWD_REPLIES = 2, ///< frames that wait for IN transfers, as in a FIFO; more hold the link up
+    MWD_REPLIES = 2, ///< frames that wait for IN transfers, as in a FIFO; more stop the link
     MWD_LOG = 32,
 };
 
 struct mwd_request {
     struct mw_frame_header header;
     uint8_t *payload;
-    uint8_t status; ///< what the link found wrong with it
-    uint32_t key;   ///< that a SYNC has made, or 0
+    uint8_t status; ///< error that the link found in it
+    uint32_t key;   ///< made by a SYNC, or 0
 };
 
 struct mwd_reply {
@@ -25,7 +25,7 @@ struct mwd_reply {
     size_t count;
 };
 
-/// Who moves the bytes of bulk transfers in place of device.c.
+/// Moves the bytes of bulk transfers instead of device.c.
 struct mwd_port {
     void (*bus_reset)(struct mwd_device *device);
     bool (*out)(struct mwd_device *device, const uint8_t *data, size_t bytes);
@@ -52,8 +52,8 @@ struct mwd_device {
     // link
     bool in_step;
     bool refused; ///< a session for SYNC and INFO only
-    bool guarded; ///< a host with keys was here since the last reset of the link
-    bool gap;     ///< there were zeros enough before this header for a SYNC
+    bool guarded; ///< a host with keys has connected since the last reset of the link
+    bool gap;     ///< enough zeros for a SYNC came before this header
     uint32_t key; ///< of the session, 0: none
     uint64_t stir;
     size_t zeros; ///< that came last, at most settings.zeros; as many when nothing else did
@@ -64,7 +64,7 @@ struct mwd_device {
     struct mw_frame_header header;
     struct mw_frame_trailer trailer;
     uint8_t *payload;
-    /// of the last OUT transfer, what the requests before it have left no room for; or NULL
+    /// the rest of the last OUT transfer, for which earlier requests have left no room; or NULL
     uint8_t *late;
     size_t late_bytes, late_at;
     struct mwd_request requests[MWD_REQUESTS];
@@ -77,7 +77,7 @@ struct mwd_device {
     struct mwd_cpu cpu;
 
     // firmware
-    bool waiting; ///< a WAIT or FED is under way
+    bool waiting; ///< a WAIT or FED is in progress
     uint64_t wait_left;
     struct mw_frame_log log[MWD_LOG]; ///< entry n at n % MWD_LOG
     uint32_t log_next, log_first;
@@ -89,17 +89,17 @@ void mwd_cpu_init(struct mwd_device *device);
 /// Registers of the SoC that the host reaches, and the window to the RAM. 0, or -1: an error;
 /// -2: not of the SoC.
 int mwd_cpu_access(struct mwd_device *device, bool write, uint32_t address, uint32_t *value);
-/// What becomes of a command: the firmware answers it, keeps it until a bus reset, or there is none
-/// that runs, and the watchdog ends it.
+/// State of a command: the firmware answers it, or keeps it until a bus reset. If no firmware runs,
+/// the watchdog ends it.
 enum mwd_firmware { MWD_ANSWERS, MWD_KEEPS, MWD_BITTEN };
 enum mwd_firmware mwd_cpu_firmware(const struct mwd_device *device);
 /// The version in the header of the image.
 uint32_t mwd_cpu_version(const struct mwd_device *device);
 void mwd_log(struct mwd_device *device, uint32_t code, uint32_t detail);
-/// Reply to `request`. A payload lies in `frame`, behind the header; without one, `frame` is NULL.
+/// Reply to `request`. A payload is in `frame`, after the header. Without one, `frame` is NULL.
 void mwd_reply(struct mwd_device *device, const struct mwd_request *request, uint8_t status,
                uint64_t argument, uint32_t count, uint8_t *frame, size_t bytes);
-/// Zeros; without memory, the program ends.
+/// Memory filled with zeros. Without memory, the program ends.
 void *mwd_allocate(size_t bytes);
 /// Room for a frame with such a payload.
 uint8_t *mwd_make_frame(size_t bytes);
@@ -107,10 +107,10 @@ void mwd_feed_init(struct mwd_device *device);
 void mwd_feed(struct mwd_device *device, const struct mwd_request *request);
 /// False: the layer is not done yet.
 bool mwd_fed(struct mwd_device *device, const struct mwd_request *request);
-/// Let a layer that was fed get on. Returns whether there is one.
+/// Lets a fed layer proceed. Returns whether there is one.
 bool mwd_feed_work(struct mwd_device *device);
-/// Carry a request out and put its reply into the queue, which has room. False:
-/// there is more to do.
+/// Executes a request and puts its reply into the queue, which has room. False: there is more to
+/// do.
 bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request);
 
 #endif

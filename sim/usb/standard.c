@@ -125,7 +125,7 @@ size_t mwd_descriptor(const struct mwd_device *device, unsigned type, unsigned i
     case STRING:
         return string_descriptor(device, index, data);
     default:
-        return 0; // a device that is high speed only has no qualifier
+        return 0; // a device with high speed only has no qualifier
     }
 }
 

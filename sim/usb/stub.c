@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device without a fabric: memories, and registers that only keep what was written. It shows the
-// way to a device alone.
+// A device without a fabric: memories, and registers that only keep what was written. It serves to
+// test the path to a device.
 #include "device.h"
 #include "registers.h"
 

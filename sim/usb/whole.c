@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole Verilated device (sim/mw_device.h) in place of the link, the firmware and the fabric
-// of this folder: its own host link takes the bytes of bulk transfers and gives those of replies.
-// Endpoint 0 stays that of standard.c, as the model begins behind the USB core.
+// The whole Verilated device (sim/mw_device.h) instead of the link, the firmware and the fabric of
+// this folder. Its own host link takes the bytes of bulk transfers and returns those of replies.
+// Endpoint 0 is that of standard.c, because the model does not contain the USB core.
 //
-// Its time passes while something moves, as fast as it can; when nothing has for long, slowly.
+// Its time passes at the highest rate while bytes move, and slowly after a long pause.
 #include "requests.h"
 
 #include "load.h"
@@ -16,7 +16,7 @@
 
 enum {
     OUT_BYTES = 1 << 17,  ///< that wait for the endpoint before it answers NAK
-    SLICE = 1000,         ///< cycles between two looks at the connection
+    SLICE = 1000,         ///< cycles between two checks of the connection
     QUIET_CYCLES = 20000, ///< without a byte, after which its time passes slowly
 };
 
@@ -55,7 +55,7 @@ static int whole_in(struct mwd_device *d, uint8_t *data, size_t room)
     size_t bytes = w->ops->in(w->model, data, room, &last);
     if (!bytes)
         return MWD_NAK;
-    // a transfer that just filled the room was not ended by a short packet
+    // a transfer that exactly filled the room was not ended by a short packet
     d->zero_packet = last && bytes == room;
     w->quiet = 0;
     return (int)bytes;
