@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C interface of the simulated device as its USB core sees it: its host link,
-// soft CPU and firmware, and bytes in and out of its two bulk endpoints.
+// C interface of the simulated device, as its USB core sees it: its host link, soft CPU and
+// firmware, and bytes in and out of its two bulk endpoints. There are two models:
 // build/model/dev-<configuration>/libmwdevice.so (rtl/top/device.sv at its endpoints) and
-// libmwdevice_usb.so (rtl/top/device_usb.sv at its ULPI pins, under the host of sim/ulpi)
-// export one symbol each, mw_device_get_ops. INFO of both: name `moeswitch`, serial the
-// firmware's, clock_hz 0.
+// libmwdevice_usb.so (rtl/top/device_usb.sv at its ULPI pins, under the host of sim/ulpi). They
+// export one symbol each, mw_device_get_ops. INFO of both: name `moeswitch`, serial the firmware's,
+// clock_hz 0.
 //
 // Time passes in whole clock cycles, and only inside run.
 #ifndef MW_DEVICE_H
