@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench: the receive side of a hub with the connections of node.sv. It has rx, loc_merge, rx_store,
-// allocator, row_tracker and token_tracker. Memory and every other unit are outside.
+// Bench: the receive side of a hub. It has rx, rx_store, allocator, row_tracker and token_tracker,
+// with the connections of hub.sv, and loc_merge. Memory and every other unit are outside.
 `default_nettype none
 `include "bundles.svh"
 

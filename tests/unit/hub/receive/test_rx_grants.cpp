@@ -3,8 +3,8 @@
 // Valid and invalid GRANTs at a hub (switch-initiated reductions), at the full rate of the link.
 // Token tracker and grant_lists delay their rows at random. Each row comes out once, in the order
 // of the lanes, own rows separately. Invalid GRANTs are errors by name, and no row comes of them.
-// As many rows may wait as can be granted. There, requests and SIGNALs are unknown opcodes. In a
-// layer without switch-initiated reductions, GRANTs are.
+// As many rows may wait as can be granted. In these layers requests and SIGNALs are unknown
+// opcodes. In a layer without switch-initiated reductions, GRANTs are.
 //
 // In layers with merged loads, rows from load_first on are tiles for unit load. FETCHs go to
 // load_serve in the cycle of their last flit. In layers that count reds, all other rows are tiles

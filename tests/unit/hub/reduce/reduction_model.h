@@ -67,8 +67,8 @@ template <class Dut> struct sums : model<Dut> {
     unsigned up_period = 0; // cycles of the uplink per flit; 0: it is ready at random
     interval partials_out, stores_out, flits_written;
 
-    /// percent_ready: cycles in which the ports are ready. part_credits: cfg.part_credits, 0 for
-    /// all.
+    /// percent_ready: percent of the cycles in which the ports are ready. part_credits:
+    /// cfg.part_credits, 0 for all.
     sums(unsigned epoch, unsigned port, unsigned percent_ready, unsigned part_credits)
         : credit(N,
                  credits("partial sums", part_credits ? std::min(part_credits, CREDITS) : CREDITS)),

@@ -168,8 +168,8 @@ TEST(bad_tokens)
     allowed(b);
 }
 
-// Commands with random operands follow the rules of docs/reference/isa.md. After each the unit
-// works as after a reset.
+// Commands with random operands follow the rules of docs/reference/isa.md. None has an effect on
+// the next one.
 TEST(any_command)
 {
     const uint32_t tokens = 1u << TOKEN_SHIFT;

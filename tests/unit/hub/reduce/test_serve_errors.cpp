@@ -372,7 +372,7 @@ TEST(notified_before)
             b.poisons(MW_HWERR_NONE, p);
         }
     }
-    // with more flits, the last one's targets, and its effect on the address, are ignored
+    // with an error in a later flit, the targets or the address in it count as invalid
     for (unsigned n = HF == 1 ? 2 : 1; n <= 16; n++) {
         packet p = b.dynamic(b.other(), n);
         p.err = true;

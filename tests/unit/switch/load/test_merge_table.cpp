@@ -27,7 +27,7 @@ static const unsigned BYPASS = 0x8000;
 static const unsigned FETCHES = 64, SPARE = 16;
 
 struct merge_table : model<Vmerge_table> {
-    struct fetch { // the rows that one FETCH requests
+    struct fetch { // one FETCH, its readers and its answer
         unsigned index;
         uint32_t readers;
         bool alone, begun = false;
