@@ -33,11 +33,16 @@ enum { PORT_LIMIT = 22, COST = (1 << 24) - 1, CLASSES = (1 << MW_NUM_CLASSES) - 
     }
 
 static const struct mw_setting_kind kinds[] = {
-    FIELD("store_credits", UINT8_MAX, "credits of stores on an uplink, in packets"),
-    FIELD("part_credits", UINT8_MAX, "credits of partial sums on an uplink, in packets"),
-    FIELD("ctrl_credits", MW_FAR_CTRL_PKTS, "credits of control packets on an uplink, in packets"),
-    FIELD("down_store_credits", UINT8_MAX, "credits of stores on a downlink, in packets"),
-    FIELD("down_part_credits", UINT8_MAX, "credits of partial sums on a downlink, in packets"),
+    FIELD("store_credits", UINT8_MAX,
+          "credits of stores on an uplink, in packets, at most the device's"),
+    FIELD("part_credits", UINT8_MAX,
+          "credits of partial sums on an uplink, in packets, at most the device's"),
+    FIELD("ctrl_credits", MW_FAR_CTRL_PKTS,
+          "credits of control packets on an uplink, in packets, at most the device's"),
+    FIELD("down_store_credits", UINT8_MAX,
+          "credits of stores on a downlink, in packets, at most the device's"),
+    FIELD("down_part_credits", UINT8_MAX,
+          "credits of partial sums on a downlink, in packets, at most the device's"),
     FIELD("throttle", UINT8_MAX,
           "chance, in 256ths, that the start of a packet on an uplink is delayed by a cycle"),
     FIELD("down_throttle", UINT8_MAX, "the same on a downlink"),

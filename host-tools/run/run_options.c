@@ -273,7 +273,7 @@ static const struct mw_option options[] = {
     MW_UNSIGNED("in-flight", AT(in_flight), 0, MW_MAX_IN_FLIGHT, "K",
                 "tokens in flight per home, {} (default {default}: no limit)"),
     MW_UNSIGNED("open-rows", AT(open_rows), 0, MW_FAR_OPEN_ROWS, "K",
-                "open reductions per home, {} (default {default}: as many as the device has)"),
+                "open reductions per home, {}; the device may have fewer (default {default}: all)"),
     MW_ADDS("set", AT(settings), mw_add_run_setting, mw_run_settings, "NAME=VALUE",
             "change a setting of the list below; may be given several times"),
     MW_CHOICE("costs", AT(costs), mw_set_costs, mw_cost_presets, "NAME",

@@ -170,7 +170,12 @@ static const struct {
                    {"--jitter", "not with --workload moe"},
                    {"--start-spread", "not with --workload moe"},
                    {"--merge-entries", "not with --workload moe"},
-                   {"--load-bytes", "not with --workload moe"}};
+                   {"--load-bytes", "not with --workload moe"},
+                   // ranges end with what devices for long links have
+                   {"--open-rows", "open_rows: 64, the device holds 8"},
+                   {"--set", "store_credits: 255, the device holds 32"},
+                   {"--set", "part_credits: 255, the device holds 4"},
+                   {"--set", "ctrl_credits: 64, the device holds 16"}};
 
 static bool may_refuse(const char *option, const char *line)
 {
