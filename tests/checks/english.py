@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the English of the documentation and of the comments in the RTL, and fails above the limits.
+"""Measures the English of the documentation and of comments, and fails above the limits.
 
 usage: english.py [--list N] [FILE...]
 
-Without FILE: README.md and docs for prose, rtl for comments. Prints for each of the two the number of sentences, their
-length in words (mean, 90th percentile) and the semicolons per 1 000 words. --list N shows the N longest sentences
+Without FILE: README.md and docs for prose, and comments of the RTL, of programs in C, and of tests in C, C++ and
+SystemVerilog. Prints for each of the four the number of sentences, their length in words (mean, 90th percentile) and
+the semicolons per 1 000 words. --list N shows the N longest sentences
 with their places. A sentence ends at a full stop, a question mark or an exclamation mark before a space, at the
 end of a list item, of a paragraph, or of a comment block. Code, tables (in comments: lines that are indented) and
 headings do not count. Without FILE it also checks words.toml: no former term in any file, and no verb of persons in
@@ -21,7 +22,15 @@ import sys
 import tomllib
 
 # What is reached, and a little room. A change that lowers a figure lowers its limit, too.
-LIMITS = {"docs": {"mean": 14.5, "p90": 24, "semicolons": 2}, "rtl": {"mean": 13.5, "semicolons": 5}}
+LIMITS = {
+    "docs": {"mean": 14.5, "p90": 24, "semicolons": 2},
+    "rtl": {"mean": 13.5, "p90": 23, "semicolons": 5},
+    "programs": {"mean": 13, "p90": 22, "semicolons": 10},
+    "tests": {"mean": 13, "p90": 21, "semicolons": 5},
+}
+FOLDERS = {"driver": "programs", "firmware": "programs", "flow": "programs", "host-tools": "programs", "rtl": "rtl",
+           "sim": "programs", "tests": "tests"}
+CODE = (".c", ".cpp", ".h", ".sv", ".svh")
 
 # a sentence may begin with the name of a signal or of an instruction
 END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[\"'(*_`\[]*(?:[A-Z0-9`]|\w+[_.]\w))")
@@ -66,7 +75,7 @@ def blocks_of_page(lines):
             in_item = False
 
 
-def blocks_of_rtl(lines):
+def blocks_of_code(lines):
     """Blocks of // comments that have lines of their own, as (line, text). Indented lines are tables."""
     start, block, beside = 0, [], None
     for number, line in enumerate([*lines, ""], 1):
@@ -117,6 +126,16 @@ def tracked():
     return [pathlib.Path(n) for n in names if not n.startswith(skip) and pathlib.Path(n).is_file()]
 
 
+def kind_of(path, any_folder):
+    """What the text of a file belongs to, or None. any_folder: code outside the folders counts as the RTL's."""
+    if path.suffix == ".md":
+        return "docs" if any_folder or path.parts[0] == "docs" or path.name == "README.md" and not path.parent.name \
+            else None
+    if path.suffix not in CODE:
+        return None
+    return FOLDERS.get(path.parts[0], "rtl" if any_folder else None)
+
+
 def prose_of(path, line):
     """The parts of a line in which the verbs count."""
     if path.suffix == ".md":
@@ -163,12 +182,12 @@ def main():
     p.add_argument("--list", type=int, default=0, metavar="N")
     p.add_argument("files", nargs="*", type=pathlib.Path)
     a = p.parse_args()
-    files = a.files or [pathlib.Path("README.md"), *sorted(pathlib.Path("docs").rglob("*.md")),
-                        *sorted(pathlib.Path("rtl").rglob("*.sv")), *sorted(pathlib.Path("rtl").rglob("*.svh"))]
-    kinds = {
-        "docs": [s for f in files if f.suffix == ".md" for s in sentences(f, blocks_of_page)],
-        "rtl": [s for f in files if f.suffix in (".sv", ".svh") for s in sentences(f, blocks_of_rtl)],
-    }
+    files = a.files or tracked()
+    kinds = {kind: [] for kind in LIMITS}
+    for f in files:
+        kind = kind_of(f, bool(a.files))
+        if kind:
+            kinds[kind] += sentences(f, blocks_of_page if kind == "docs" else blocks_of_code)
     failed = False
     for name, found in kinds.items():
         if not found:
