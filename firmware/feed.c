@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host's RESET comes at any time and must not be followed by registers or a go of a layer
-// from before it: while a layer is started, RESET is held, and the count of resets tells whether
-// there was one before.
+// The host's RESET comes at any time, and no register write or go of an earlier layer may follow
+// it. So RESET is held while a layer is started, and the count of resets shows whether one came
+// before.
 #include "feed.h"
 
 #include "log.h"

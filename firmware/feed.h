@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of layers (FEED and FED of docs/reference/host-protocol.md): each is started as soon
-// as the one before it is done, with the registers that say where its data is. The host has put the
+// The queue of layers (FEED and FED of docs/reference/host-protocol.md): each layer is started as
+// soon as the one before it is done, with the registers that locate its data. The host has put the
 // data there while the layer before ran; none of it passes through here.
 #ifndef MW_FW_FEED_H
 #define MW_FW_FEED_H
@@ -21,9 +21,9 @@ void feed_begin(struct feed *f);
 /// status of the reply.
 unsigned feed_add(struct feed *f, const struct board *b, unsigned words, bool sweep,
                   uint32_t *number);
-/// What became of layer `number`: false where that is not known and `patience` cycles have
-/// not passed since the first such call; else `status` is that of the reply, and `record`
-/// the record or NULL.
+/// Get the result of layer `number`. Returns false while it is not known and fewer than `patience`
+/// cycles have passed since the first such call. Otherwise, `status` is that of the reply, and
+/// `record` the record or NULL.
 bool feed_ask(struct feed *f, uint32_t number, uint32_t patience, unsigned *status,
               const struct mw_frame_fed **record);
 /// Look at the layer that runs, and start the next.

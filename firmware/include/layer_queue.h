@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of layers (FEED and FED of docs/reference/host-protocol.md), for the firmware
-// and for simulated fabrics that are driven without one: each layer is started as soon as the
-// one before it is done, with the registers that say where its data is. What starts them is
-// in layer_queue_poll.h.
+// The queue of layers (FEED and FED of docs/reference/host-protocol.md), for the firmware and for
+// simulated fabrics that are driven without one. Each layer is started as soon as the one before it
+// is done, with the registers that locate its data. What starts them is in layer_queue_poll.h.
 #ifndef MW_LAYER_QUEUE_H
 #define MW_LAYER_QUEUE_H
 

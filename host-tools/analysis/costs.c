@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See costs.h. A time that is notified of a machine is scaled: it takes the share of a layer's
-// strict link bound that it takes of the bound of the layer it is notified of.
+// See costs.h. A time stated for a machine is scaled: its share of a layer's strict link bound is
+// its share of the bound of the layer for which it is stated.
 #include "analysis/costs.h"
 
 #include "analysis/bounds.h"
@@ -66,9 +66,9 @@ int mw_set_costs(void *preset, const char *name, const char *text, struct mw_err
     return mw_fail_choice(name, text, mw_cost_presets, err);
 }
 
-/// Cycles that the busiest link of the reference layer needs at least where experts are
-/// chosen evenly: a row up for each token, and a partial sum for each token of another GPU
-/// that has an expert here.
+/// Minimum cycles of the busiest link of the reference layer, if experts are chosen evenly. It
+/// carries a row up for each token, and a partial sum for each token of another GPU that has an
+/// expert here.
 static double reference_bound(void)
 {
     double n = reference.gpus, others = (n - 1) * (1 - pow(1 - 1 / n, reference.k));

@@ -29,9 +29,9 @@ enum mw_counts {
     MW_COUNTS_PER_GPU,    ///< 4 bytes for each GPU
 };
 
-/// What a system sends. A round of fences is, per ordered pair of different GPUs, a store packet
-/// without payload and a control packet back; a round of flags is the store packet alone; a round
-/// of barriers is a control packet (an event) per ordered pair.
+/// What a system sends. Rounds, for each ordered pair of different GPUs: a fence is a store packet
+/// without payload and a control packet back; a flag is the store packet alone; a barrier is a
+/// control packet (an event).
 struct mw_system {
     const char *name;
     bool multicast;         ///< dispatch: one packet up and trimmed copies down, with target lists
@@ -65,9 +65,9 @@ enum { MW_SYSTEMS = 8 };
 /// Rows in a packet that reports or grants several of them.
 enum { MW_ROWS_GATHERED = MW_LANES };
 
-/// Flits and payload bytes on every link. How many packets rows take that are reported or granted
-/// several at a time depends on when they come, and so does how many stores a packet manager
-/// merges: flits has the fewest, gathered the others at most.
+/// Flits and payload bytes on every link. Two numbers depend on timing: the packets of rows that
+/// are reported or granted several at a time, and the stores that a packet manager merges. `flits`
+/// has the fewest; `gathered` has the most that may come in addition.
 struct mw_traffic {
     uint64_t flits[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];
     uint64_t gathered[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];
@@ -109,8 +109,9 @@ void mw_traffic_gradients(const struct mw_workload *w, unsigned layer, unsigned 
 void mw_traffic_add(struct mw_traffic *to, const struct mw_traffic *from);
 /// Flits of all classes on one port and direction.
 uint64_t mw_traffic_flits(const struct mw_traffic *t, unsigned port, enum mw_direction direction);
-/// What every system must move in one layer: each token once up, and once down to every GPU that
-/// has an expert of it; one partial sum of it up from each of these, and one down to its home.
+/// What every system must move in one layer. Each token goes up once, and down once to every GPU
+/// that has an expert of it. One partial sum of it goes up from each of these, and one goes down to
+/// its home.
 void mw_traffic_strict(const struct mw_workload *w, unsigned layer, unsigned flit_bytes,
                        struct mw_traffic *t);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Text from outside (names of files and models, values on command lines, what devices and other
-// programs say of themselves) on its way out. What is written is valid UTF-8 without control
-// characters, so that no name can move a terminal's cursor, break a line of CSV or make a file
-// that a parser refuses.
+// programs say of themselves) on its way out. The output is valid UTF-8 without control characters.
+// So no name can move a terminal's cursor, break a line of CSV or make a file that a parser
+// refuses.
 #ifndef MW_HOST_TEXT_H
 #define MW_HOST_TEXT_H
 
@@ -20,9 +20,9 @@
 /// The character that `text` begins with, which is not empty: its bytes, and its code point. 0:
 /// its first byte belongs to no character of UTF-8.
 unsigned mw_text_char(const char *text, uint32_t *code);
-/// Whether a code point is text: no control character, no surrogate, none that turns the order of
-/// what follows (a name could show another one), and none of those that Unicode keeps for a
-/// program's own use (noncharacters), which XML and HTML refuse.
+/// Whether a code point is text: no control character, no surrogate, none that changes the order of
+/// the characters after it, and no noncharacter. A changed order could show another name. XML and
+/// HTML refuse noncharacters.
 bool mw_text_is_plain(uint32_t code);
 /// Copy `text`, with replacements, into `size` bytes; what does not fit is cut between two
 /// characters. Returns `to`. May be called in a signal handler.

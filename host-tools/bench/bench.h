@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `moeswitch bench`: patterns of traffic through the fabric without an MoE layer
-// (docs/user/bench.md). This header has what is asked for, what a pattern is, and what came out;
-// patterns are in files of their own and know nothing of time, measure.c runs them and knows
-// nothing of what they send.
+// (docs/user/bench.md). This header has the options, the pattern and the result. Each pattern has a
+// file of its own and is independent of time. measure.c runs the patterns and is independent of
+// what they send.
 #ifndef MW_HOST_BENCH_H
 #define MW_HOST_BENCH_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch bench latency`: GPU 0 stores to GPU 1 and sets a flag behind it, GPU 1 answers
-// likewise; half of a round trip counts, as in perftest's write latency. A stream of any
-// device has room for 21 rounds, so that many go's make up the iterations; from go to go the GPUs
-// start at other distances, so that the other GPUs' traffic, where it is asked for, meets the
-// rounds elsewhere. Times are those at which GPU 0's stream is seen to have passed its wait.
+// `moeswitch bench latency`: GPU 0 stores to GPU 1 and sets a flag after it, and GPU 1 answers
+// likewise. Half of a round trip counts, as in perftest's write latency. A stream of any device has
+// room for 21 rounds, so the iterations take many go's. From go to go the GPUs start at other
+// distances, so that the other GPUs' traffic, if requested, meets the rounds elsewhere. Times are
+// those at which GPU 0's stream is seen to have passed its wait.
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "bench/bench.h"

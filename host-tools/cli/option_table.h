@@ -129,8 +129,8 @@ int mw_options_parse(const struct mw_option_table *table, int argc, char **argv,
 bool mw_option_given(const struct mw_option_table *table, const struct mw_options_said *said,
                      const char *name);
 
-/// The one of `count` names that `text` was most likely meant to be, or NULL where none is near:
-/// case does not count, and at most a third of the letters may be wrong, missing or too many.
+/// The one of `count` names that `text` most likely means, or NULL if none is similar. Case does
+/// not count, and at most a third of the letters may be wrong, missing or too many.
 const char *mw_closest(const char *text, const char *const *names, unsigned count);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far a run is, for people who wait: a line that is drawn anew on a terminal, and a line now
-// and then where there is none, so that a log shows that a long run goes on.
+// Progress of a run: on a terminal, a line that is redrawn. Elsewhere, a line at intervals, so that
+// a log shows that a long run continues.
 #ifndef MW_HOST_PROGRESS_BAR_H
 #define MW_HOST_PROGRESS_BAR_H
 

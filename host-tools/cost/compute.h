@@ -15,21 +15,23 @@ struct mw_compute {
     const char *path;
 };
 
-/// Read a CSV with a line of names. GEMMs have the columns m, n and k; experts num_tokens,
-/// hidden_size, inter_size, topk, num_experts and moe_ep_size; attention batch_size, isl, step and
-/// num_heads, with num_key_value_heads and head_dim where it is no latent attention: as
-/// AIConfigurator's tables do. Time is the column `latency` in milliseconds, or `us`. gemm_dtype,
-/// moe_dtype, or kv_cache_dtype of attention in decode names the type: names that begin with "fp8"
-/// or "nvfp4" and "fp4", all others are bf16. Attention is that of one beam, in bf16, without a
-/// window. Other columns are skipped. MW_EXIT_INPUT: a column that is missing, or a value that is
-/// no number of its column, with file and line.
+/// Read a CSV with a line of names. The columns are those of AIConfigurator's tables:
+/// - GEMMs: m, n and k
+/// - experts: num_tokens, hidden_size, inter_size, topk, num_experts and moe_ep_size
+/// - attention: batch_size, isl, step and num_heads, and num_key_value_heads and head_dim unless it
+///   is latent attention
+/// Time is the column `latency` in milliseconds, or `us`. gemm_dtype, moe_dtype, or kv_cache_dtype
+/// of attention in decode names the type: names that begin with "fp8" or "nvfp4" and "fp4", all
+/// others are bf16. Attention is that of one beam, in bf16, without a window. Other columns are
+/// skipped. MW_EXIT_INPUT: a column that is missing, or a value that is no number of its column,
+/// with file and line.
 int mw_compute_read(struct mw_compute *c, const char *path, struct mw_error *err);
 void mw_compute_free(struct mw_compute *c);
 
-/// Seconds of the operator's forward. `measured` becomes true where the time is from the table:
-/// of the same type, n and k (and number of experts), on the line between the next smaller and the
-/// next larger m, and not beyond these. Attention has the same heads, type of cache and number of
-/// sequences; their tokens are on the line.
+/// Seconds of the operator's forward. `measured` becomes true if the time is from the table: from
+/// rows of the same type, n and k (and number of experts). It is interpolated linearly between the
+/// next smaller and the next larger m, and never extrapolated. Attention has the same heads, type
+/// of cache and number of sequences; their tokens are on the line.
 double mw_compute_seconds(const struct mw_compute *c, const struct mw_task *t,
                           const struct mw_operator *op, bool *measured);
 

@@ -38,9 +38,9 @@ struct mw_routing {
 
 enum { MW_ALL_GATHERED = MW_GATHERED_RANGES + 1 };
 
-/// Make it of layer `layer` of a trace, whose tokens repeat if there are too few, with up to
-/// `tokens_per_gpu` tokens of each switched GPU; `ep` divides the experts, and is a multiple of
-/// `gpus` (of a machine) where it is larger. MW_EXIT_FAILED: no memory.
+/// Make it of layer `layer` of a trace, with up to `tokens_per_gpu` tokens of each switched GPU. If
+/// the trace has too few tokens, they repeat. `ep` divides the experts; if it is larger than `gpus`
+/// (of a machine), it is a multiple of it. MW_EXIT_FAILED: no memory.
 int mw_routing_make(struct mw_routing *r, const struct mw_trace *trace, size_t layer, unsigned ep,
                     unsigned gpus, unsigned tokens_per_gpu, struct mw_error *err);
 void mw_routing_free(struct mw_routing *r);

@@ -20,9 +20,9 @@ struct mw_monitor {
 /// while it runs, or as many as the device keeps.
 unsigned mw_monitor_interval(uint64_t cycles, unsigned ports);
 struct mw_run_params;
-/// The ports shall record a layer of about `cycles` cycles, and the latencies of the packets of
-/// `classes` (a mask of MW_CLS_). `*m` is allocated; it is NULL if the device has no monitors and
-/// `params` does not demand them. Returns MW_EXIT_OK, or another status and a line in `err`.
+/// Make the ports record a layer of about `cycles` cycles, and the latencies of the packets of
+/// `classes` (a mask of MW_CLS_). `*m` is allocated. If the device has no monitors and `params`
+/// does not require them, it is NULL. Returns MW_EXIT_OK, or another status and a line in `err`.
 int mw_monitor_start(struct mw_monitor **m, struct mw_device *device,
                      const struct mw_run_params *params, unsigned ports, uint64_t cycles,
                      unsigned classes, struct mw_error *err);

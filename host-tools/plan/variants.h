@@ -22,8 +22,8 @@ struct mw_variants {
 };
 
 /// Steps of `best` with every number of GPUs that divides its experts and GPUs, whether they fit or
-/// not; and with k from 1 on, doubled, where the routing is synthetic (`synthetic` is not NULL; its
-/// k is not used). MW_EXIT_FAILED: no memory.
+/// not. If the routing is synthetic (`synthetic` is not NULL; its k is not used), also steps with k
+/// doubled from 1 on. MW_EXIT_FAILED: no memory.
 int mw_variants_make(struct mw_variants *v, const struct mw_search *s, const struct mw_planner *p,
                      const struct mw_synthetic *synthetic, struct mw_error *err);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All layers of a workload once more through the device's queue of layers, twice: each written,
-// run and read before the next; and with two buffers, one of which the host writes and reads while
-// the layer of the other runs. Both give the bits that the layers gave by themselves, and the
-// difference of their cycles is what feeding is worth and what it costs.
+// All layers of a workload run again through the device's queue of layers, twice. The first time,
+// each is written, run and read before the next. The second time, there are two buffers: the host
+// writes and reads one while the layer of the other runs. Both give the bits that the layers gave
+// by themselves, and the difference of their cycles is what feeding is worth and what it costs.
 #include "systems/job.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static size_t values_of(const struct job *j)
 }
 
 /// Turn over every bit that a layer reads as hidden values and writes as output rows in each
-/// buffer, so that nothing of an earlier run passes for this one's.
+/// buffer, so that no data of an earlier run can match this one's.
 static int spoil(struct feeding *f)
 {
     struct job *j = f->job;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system `flashdmoe`, as FlashDMoE's symmetric layout and signals work: a row goes once to
-// each of its experts, to a place {expert, source, index} that the source counts; behind them
-// a flag for each list says how many there are, so that nobody exchanges counts first. Tiles
-// have rows of one expert and one source; finished rows return to slots at their homes, with a
-// flag behind each tile.
+// The system `flashdmoe`, as FlashDMoE's symmetric layout and signals work: a row goes once to each
+// of its experts, to a place {expert, source, index} that the source counts. A flag after each list
+// has the number of its rows, so counts need no exchange first. Tiles have rows of one expert and
+// one source; finished rows return to slots at their homes, with a flag behind each tile.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 

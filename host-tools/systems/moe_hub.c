@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The system `moe-hub`, as MoE-Hub's destination-agnostic stores work: each row goes once to each
-// of its experts, and the hub there allocates where it lands; a finished row returns by plain
-// stores to a place at its home that its list position names. Trackers count bytes on both ways:
-// nobody waits for a flag, and a home adds the rows of a token up when all of them are in memory.
+// of its experts, and the hub there allocates its place. A finished row returns by plain stores to
+// the place at its home that its list position determines. Trackers count bytes both ways, so no
+// stream waits for a flag. A home adds the rows of a token up when all of them are in memory.
 //
-// Without allocators (counts_in: exchange) a GPU knows from the counts of all others where its
-// rows land before it sends the first; without trackers (barriers) experts and sums begin behind
-// a barrier of all GPUs.
+// Without allocators (counts_in: exchange), a GPU computes the places of its rows from the counts
+// of all others before it sends the first. Without trackers (barriers), experts and sums begin
+// after a barrier of all GPUs.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 

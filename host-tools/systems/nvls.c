@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system `nvls`: MoE by NVLS' static multicast and reduction alone, which know one set of
+// The system `nvls`: MoE by NVLS' static multicast and reduction alone, which have one set of
 // targets and the same addresses everywhere. So every GPU gets the routing entries and rows of all
-// tokens (all-gather by multimem.st), and has a dense row of partial sums for each, -0 where it
-// has no expert of the token; homes reduce those of their tokens over all GPUs (multimem.ld_reduce)
-// and add their own experts' rows last, whose sums are not rounded, so that their own
+// tokens (all-gather by multimem.st). Every GPU has a dense row of partial sums for each token, -0
+// where it has no expert of the token. Each home reduces the dense rows of its tokens over all GPUs
+// (multimem.ld_reduce). It adds its own experts' rows last, whose sums are not rounded, so its own
 // dense rows are -0, too.
 //
 // Gathered tokens are numbered home by home. Phases, each behind a barrier of all GPUs: gather;
-// experts and partial sums; reduction. Rows of -0 are written while rows are gathered, when the
-// routing entries are here; partial sums of a range of tokens while the engine has the next range,
-// or, at last, the own tokens.
+// experts and partial sums; reduction. Rows of -0 are written while rows are gathered, once the
+// routing entries are here. Partial sums of a range of tokens are written while the engine has the
+// next range or, at last, the own tokens.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 
@@ -25,7 +25,8 @@ const unsigned mw_gathered_ends[RANGES] = {1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 
 enum { GATHERED = MW_EV_SW0, SUMMED, ENTRIES, EXPERTS };
 
 /// Add instructions for the tokens [first, end) of all others', in the order of GPUs p + 1, p + 2,
-/// ... modulo N: of gathered tokens, which begin anew behind the last GPU's, one or two ranges.
+/// ... modulo N: one or two ranges of gathered tokens, as the numbers start again at 0 after the
+/// last GPU's.
 static void add_others(struct mw_stream *s, const struct mw_place *at, uint32_t first, uint32_t end,
                        void (*add)(struct mw_stream *s, const struct mw_place *at, uint32_t first,
                                    uint32_t tokens))

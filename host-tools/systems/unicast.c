@@ -3,9 +3,9 @@
 // The system `unicast`, as DeepEP dispatches and combines: one copy with an explicit address per
 // distinct GPU, partial sums made where the experts are and added at home. Explicit addresses need
 // the counts of every GPU first; dispatch ends with a fence and a barrier of all GPUs. Combine
-// sends the partial sums of a range of tokens, then a flag behind them; a second stream adds up
-// those of the own tokens of a range when all other GPUs have flagged it, whatever the own experts
-// do meanwhile; a third one adds the own experts' rows when these have finished.
+// sends the partial sums of a range of tokens, then a flag. A second stream adds the partial sums
+// of the own tokens of a range when all other GPUs have flagged it, independently of the own
+// experts. A third stream adds the own experts' rows when these have finished.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 

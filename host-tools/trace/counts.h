@@ -20,9 +20,9 @@ struct mw_counts {
 int mw_counts_read(struct mw_counts *counts, const char *path, struct mw_error *err);
 void mw_counts_free(struct mw_counts *counts);
 
-/// Make a trace of `tokens` tokens in each layer with k experts each, in which each expert has its
-/// share of the layer's `tokens * k` places, rounded to a whole number by the largest remainder:
-/// counts that sum to `tokens * k` come back exactly. Which tokens those are is random.
+/// Make a trace of `tokens` tokens in each layer with k experts each. Each expert has its share of
+/// the layer's `tokens * k` places, rounded to a whole number by the largest remainder. Counts that
+/// sum to `tokens * k` come back exactly. Which tokens those are is random.
 int mw_trace_of_counts(struct mw_trace *trace, const struct mw_counts *counts, size_t tokens,
                        unsigned k, uint64_t seed, const char *name, struct mw_error *err);
 

@@ -46,9 +46,9 @@ float mw_e4m3_scale(const float *x, uint16_t *values);
 /// The e2m1 code nearest to a number that is no NaN, ties to even; beyond 6 that of 6.
 uint8_t mw_e2m1_nearest(float value);
 
-/// A group of MW_SCALE_GROUP numbers of a row whose scale is `row`, as NVFP4 has it: scale = the
-/// e4m3 nearest to max(|x|) / 6 / row, at least 2^-9, and codes of x / (row * scale), as the bf16
-/// values that they have with the scale. Returns the scale.
+/// Quantize a group of MW_SCALE_GROUP numbers of a row whose scale is `row`, as NVFP4 does. The
+/// group's scale is the e4m3 nearest to max(|x|) / 6 / row, at least 2^-9. `values` are the codes
+/// of x / (row * scale), as the bf16 values that they have with the scale. Returns the scale.
 float mw_nvfp4_scale(const float *x, float row, uint16_t *values);
 
 /// A row of bf16 values as it is sent: mw_row_type_bytes bytes to `row`. `scales`, as many as

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A workload: what one run computes. Layers of a trace cut to N GPUs with T tokens each, with
-// hidden values and expert coefficients made from a seed. Tokens are placed contiguously (token t
-// on GPU t / T), and so are the numbers that lists have (number e on GPU e / (E / N)): those of
-// experts, or of their places where a placement was asked for (placement/placement.h).
+// hidden values and expert coefficients made from a seed. Tokens are placed contiguously: token t
+// is on GPU t / T. So are the numbers in the lists: number e is on GPU e / (E / N). These are
+// numbers of experts or, if a placement was requested, of their places (placement/placement.h).
 #ifndef MW_HOST_WORKLOAD_H
 #define MW_HOST_WORKLOAD_H
 

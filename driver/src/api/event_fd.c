@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A descriptor that becomes readable when a layer ends. A simulated device gets on only while it
-// is called, and none says by itself that it is done: a thread looks at it as long as a layer runs,
-// from the first call of mw_event_fd on.
+// A descriptor that becomes readable when a layer ends. A simulated device advances only while it
+// is called, and no device notifies the host of its own accord. So from the first call of
+// mw_event_fd on, a thread polls the device while a layer runs.
 #include "api/event_fd.h"
 
 #include "api/wait.h"

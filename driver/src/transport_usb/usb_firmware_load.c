@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Firmware in and out of a device by registers alone, which the host link's hardware carries out,
-// so that it takes no firmware to load one: hold the processor, reach its RAM through the window,
-// let it start. Every step may be done twice.
+// Writes and reads a device's firmware by registers alone. The host link's hardware carries them
+// out, so that loading firmware needs no firmware. The steps: hold the processor, access its RAM
+// through the window, let the processor start. Every step may be done twice.
 #include "transport_usb/usb_firmware_load.h"
 
 #include "core/registers.h"

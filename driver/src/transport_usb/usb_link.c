@@ -2,8 +2,8 @@
 //
 // Two threads meet here: the caller's, one at a time, and the pipe's, which brings replies and
 // failures. The pipe's lock covers everything in struct mwu_link. When the link breaks, every
-// waiting request ends at once with the same error, and the parser is silenced, so that nothing
-// writes into a caller's memory any more; the next request brings the link back into step first.
+// waiting request ends at once with the same error. The parser is silenced, so that it no longer
+// writes into a caller's memory. The next request synchronizes the link first.
 #include "transport_usb/usb_link.h"
 
 #include "moeswitch.h"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What keeps cancelling and unplugging free of races: a slot counts as queued from before
-// libusb_submit_transfer until its callback has run, whatever ends it, and is touched by nobody
-// else in between; `pausing` is looked at under the same lock as a slot is queued under, so
-// that after it is set the number of queued transfers only falls; and memory is freed only
-// when that number is 0.
+// Cancelling and unplugging have no races for three reasons:
+// - A slot counts as queued from before libusb_submit_transfer until its callback has run, however
+//   the transfer ends. Only libusb accesses it meanwhile.
+// - `pausing` is read under the lock under which slots are queued. Once it is set, the number of
+//   queued transfers only falls.
+// - Memory is freed only when that number is 0.
 #include "transport_usb/usb_pipe.h"
 
 #include "host.h"
@@ -160,8 +161,9 @@ static bool queue_in(struct mwu_pipe *p)
     return true;
 }
 
-/// The lock is not needed, for nothing is queued; but this waits for the device. libusb lets the
-/// interface go for it and does not take it back where it fails; taking it twice does no harm.
+/// The lock is not needed, for nothing is queued; but this call waits for the device. libusb
+/// releases the interface for the reset and does not claim it again if the reset fails. A second
+/// claim is harmless.
 static bool reset_device(struct mwu_pipe *p)
 {
     pthread_mutex_unlock(&p->lock);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The reply parser: what comes in on the bulk IN endpoint, in pieces of any size, becomes frames.
-// It trusts nothing: a frame is reported only when its header's CRC is right, its payload
-// goes where the owner says, and anything else is an error, after which the parser is silent
-// until it is started anew.
+// Its input is untrusted: a frame is reported only if its header's CRC is right, and its payload
+// goes to the place that the owner sets. Anything else is an error, after which the parser is
+// silent until it is restarted.
 #ifndef MW_USB_REPLY_H
 #define MW_USB_REPLY_H
 
@@ -11,9 +11,9 @@
 
 struct mwu_reply_owner {
     void *context;
-    /// A header has come. Returns false to refuse the frame (nothing more is notified of it, or
-    /// of later ones), else `data` may get a place for its payload, of header->words * 8 bytes;
-    /// without one the payload is only checked.
+    /// A header has come. Returns false to refuse the frame: no more of it, and no later one, is
+    /// reported. Otherwise, `data` may get a place for its payload, of header->words * 8 bytes.
+    /// Without a place, the payload is only checked.
     bool (*header)(void *context, const struct mw_frame_header *header, uint8_t **data);
     /// The frame is whole and right; `status` is that of the header, or of the trailer if not OK.
     void (*frame)(void *context, const struct mw_frame_header *header, uint32_t status);
