@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Entry n is at n modulo LOG_ENTRIES, with a check of its own that is written last: a start in
-// the middle of a write costs that entry and no other. What the numbers are is found again by
-// looking at all entries.
+// Entry n is at n modulo LOG_ENTRIES, with a check of its own that is written last. So a restart in
+// the middle of a write loses that entry alone. What the numbers are is found again by looking at
+// all entries.
 #include "log.h"
 
 static struct {

@@ -92,8 +92,8 @@ static void add_allocated(struct mw_fit *f, unsigned *at, const struct mw_demand
         add(f, at, "returned rows", 1, tokens << log2_up(c->k) << f->row_shift, gpus);
 }
 
-/// A row and its meta data per token received, an expert's row per place of the token's list, and a
-/// slot for the partial sum of every own token from every GPU.
+/// Per token received, a row and its metadata. Per place of the token's list, an expert's row. Per
+/// own token and GPU, a slot for the partial sum.
 static void add_received(struct mw_fit *f, unsigned *at, const struct mw_demand *d)
 {
     const struct mw_layer_config *c = &f->config;

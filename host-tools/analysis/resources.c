@@ -9,9 +9,9 @@
 #include "golden/places.h"
 
 /// Rows that a GPU adds, reads and writes, each of all flits of a result, without those of its
-/// engine; and those that it sends to experts, or gets, which have a size of their own. But where
-/// all rows are gathered it writes no more than it reads: what comes and is computed is read again,
-/// an output row is written for each that was sent.
+/// engine. `sent` and `got` are rows that it sends to experts or gets, which have a size of their
+/// own. But if all rows are gathered, it writes no more than it reads: rows that arrive or are
+/// computed are read again, and an output row is written for each row sent.
 struct load {
     uint64_t additions, reads, writes, sent, got;
 };

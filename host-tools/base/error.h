@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors of the host tools. A function that can fail takes a `struct mw_error *`, fills it with one
-// line that names the file, the place and the cause, and returns an exit status of the command,
-// which is what its caller hands on.
+// Errors of the host tools. A function that can fail takes a `struct mw_error *`. It fills it with
+// one line that names the file, the place and the cause. It returns an exit status of the command,
+// which its caller returns in turn.
 #ifndef MW_HOST_ERROR_H
 #define MW_HOST_ERROR_H
 

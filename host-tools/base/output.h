@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Output files. A path is followed to where it leads. A file is written under another name first
-// where that is possible, so that a run that fails or is ended leaves no half of one behind;
-// it keeps the owner and the mode of the file before it.
+// Output files. A path is followed to where it leads. If possible, a file is written under another
+// name first, so that a run that fails or is ended leaves no partial file. The new file keeps the
+// owner and the mode of the old one.
 #ifndef MW_HOST_OUTPUT_H
 #define MW_HOST_OUTPUT_H
 

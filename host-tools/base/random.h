@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Deterministic random numbers: the same on every machine, and addressable, so that the value of
-// one element depends on its place and the seed and on nothing that was drawn before.
+// Deterministic random numbers: the same on every machine, and addressable. The value of an element
+// depends only on its place and the seed, not on earlier draws.
 #ifndef MW_HOST_RANDOM_H
 #define MW_HOST_RANDOM_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Results of patterns of tokens: rows at explicit addresses, rows and gate weights where the
-// receivers' allocators put them, as their tables in memory say, and the output rows of combine.
+// receivers' allocators put them (read from their tables in memory), and the output rows of
+// combine.
 #include "bench/bench.h"
 #include "golden/golden.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See fit_features.h. Normal equations, by elimination. Of the subsets of the features those count
-// whose coefficients are all above 0, as a part of a layer takes no negative time; the one with the
+// See fit_features.h. Normal equations, by elimination. Only subsets of the features whose
+// coefficients are all above 0 count, as no part of a layer takes negative time. The one with the
 // least error is taken. There are few features, so all subsets are tried.
 #include "cost/fit_features.h"
 

@@ -55,8 +55,8 @@ static double tiled_engine(const struct mw_routing *r, const struct mw_moe_layer
     return most;
 }
 
-/// Share of the rows that are in the first tile of their expert: of the layer's time, as much
-/// passes before experts start, and about as much behind the last row's arrival.
+/// Share of the rows that are in the first tile of their expert. About this share of the layer's
+/// time passes before experts start, and again after the last row's arrival.
 static double first_share(const struct mw_routing *r, const struct mw_moe_layer *layer)
 {
     const double scale = row_scale(r, layer);

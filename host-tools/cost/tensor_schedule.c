@@ -37,9 +37,10 @@ enum {
 /// Groups of the streams: this GPU, any other one, or all.
 enum { OWN, OTHER, ALL };
 
-/// Cycles of a flit where GPUs send each other single rows, measured with 4 and 8 GPUs: answers of
-/// loads, sums at their homes in `gemm-rs` under `t3`, stores to the next GPU in `ag-gemm` under
-/// `ring`. Loads and sums take turns: `gemm-ar` under `t3` takes the time of both.
+/// Cycles of a flit if GPUs send each other single rows, measured with 4 and 8 GPUs. LOAD_RATE is
+/// for answers of loads, SUM_RATE for sums at their homes in `gemm-rs` under `t3`. STORE_RATE is
+/// for stores to the next GPU in `ag-gemm` under `ring`. Loads and sums take turns: `gemm-ar` under
+/// `t3` takes the time of both.
 #define LOAD_RATE 1.15
 #define SUM_RATE 1.05
 #define STORE_RATE 1.1

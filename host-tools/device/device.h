@@ -36,8 +36,8 @@ int mw_set_device(void *device, const char *name, const char *text, struct mw_er
 /// The library's defaults for that device; GPUs and flit width are set
 /// by the caller, 0 where not `given`: as on the device.
 void mw_device_options(const struct mw_device_choice *device, struct mw_open_options *options);
-/// Where the device is on USB, GPUs and flit width that are 0 become those that it has; else those
-/// of a simulated one that nothing was said of, 8 and 16.
+/// Replace `gpus` and `flit_bytes` that are 0: on USB by those of the device, otherwise by the
+/// simulated device's defaults, 8 and 16.
 int mw_device_sizes(const struct mw_device_choice *device, unsigned *gpus, unsigned *flit_bytes,
                     struct mw_error *err);
 /// What the simulated device has that `make model` builds for `options`: GPUs, flit width, small,

@@ -74,11 +74,11 @@ struct mw_run_params {
 
     unsigned stack_layers; ///< of a stack, those that run through the queue (tests); 0: all
     unsigned jobs;         ///< systems that run side by side
-    /// Called now and then by mw_system_run, where it is set: which layer of the run (an index),
-    /// the share of it that is done (0 to 1), and the cycles since its start. False stops the run.
+    /// If set, mw_system_run calls it at intervals. It gets the layer of the run (an index), the
+    /// share of it that is done (0 to 1), and the cycles since its start. False stops the run.
     bool (*progress)(void *context, unsigned layer, double done, uint64_t cycles);
     void *progress_context;
-    /// Set by somebody else to stop the run sooner than at the next progress; or NULL.
+    /// Set from outside to stop the run sooner than at the next progress; or NULL.
     const volatile sig_atomic_t *stop;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What came out of a run: the results that a system's driver fills in, their comparison with the
-// golden model and with the analytic counts, and their sum in figures.
+// The result of a run: what a system's driver fills in, its comparison with the golden model and
+// the analytic counts, and the sums as figures.
 #ifndef MW_HOST_RESULT_H
 #define MW_HOST_RESULT_H
 

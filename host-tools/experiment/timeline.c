@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See timeline.h. A GPU under a system is a process: its streams and its expert engine are
-// threads of it, whose slices are instructions and tiles; the open rows at its port of the
-// switch are a counter.
+// See timeline.h. A GPU under a system is a process. Its streams and its expert engine are threads
+// of it, whose slices are instructions and tiles. The open rows at its port of the switch are a
+// counter.
 #include "experiment/timeline.h"
 
 #include "experiment/result.h"

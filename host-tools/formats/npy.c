@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reader of .npy files, see npy.h. A file is: 6 bytes of magic, 2 of version, the length of the
-// header (2 bytes in version 1, 4 in version 2, little endian), the header (npy_header.h), and the
-// elements. Before elements are allocated, their bytes are compared with the size of the file and
-// the memory of this machine.
+// Reader of .npy files, see npy.h. A file has four parts: 6 bytes of magic and 2 of version, the
+// length of the header, the header (npy_header.h), and the elements. The length has 2 bytes in
+// version 1 and 4 in version 2, little endian. Before elements are allocated, their bytes are
+// compared with the size of the file and the memory of this machine.
 #define _POSIX_C_SOURCE 200809L
 
 #include "formats/npy_header.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reader and writer of NumPy .npy files, as far as routing traces need them: format versions 1 and
-// 2, one to three dimensions, both byte orders, C and Fortran order.
+// Reader and writer of NumPy .npy files, as far as routing traces need them. It supports format
+// versions 1 and 2, one to three dimensions, both byte orders, and C and Fortran order.
 #ifndef MW_HOST_NPY_H
 #define MW_HOST_NPY_H
 
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Types of elements. NumPy itself has no bf16: the ml_dtypes package writes it as '<V2', which is
-/// MW_NPY_BF16; '|V2' is MW_NPY_RAW2, two bytes of which the file does not say what they are.
+/// Types of elements. NumPy itself has no bf16. The ml_dtypes package writes it as '<V2', which is
+/// MW_NPY_BF16. '|V2' is MW_NPY_RAW2, two bytes of unknown meaning.
 enum mw_npy_type {
     MW_NPY_U1,
     MW_NPY_U2,

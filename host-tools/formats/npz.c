@@ -44,8 +44,8 @@ static int fail(const struct member *m, const char *cause, struct mw_error *err)
     return mw_fail(err, MW_EXIT_INPUT, "%s: %s: %s", m->path, m->name, cause);
 }
 
-/// Whether the record at the end of the archive is whole, which minizip takes for granted:
-/// it begins with a signature, and ends with a comment whose length stands before it.
+/// Whether the record at the end of the archive is complete, which minizip assumes. It begins with
+/// a signature, and ends with a comment whose length is before it.
 static bool has_whole_end(FILE *f, off_t size)
 {
     enum { RECORD = 22, MOST = RECORD + 0xffff };

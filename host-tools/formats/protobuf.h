@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Protocol Buffers' wire format, field by field. A message that is written again keeps every field
-// that its reader does not know, byte for byte, which code made of one version of a schema does
-// not promise.
+// Protocol Buffers' wire format, field by field. A rewritten message keeps every field that its
+// reader does not support, byte for byte. Code generated from one version of a schema does not
+// guarantee this.
 #ifndef MW_HOST_PROTOBUF_H
 #define MW_HOST_PROTOBUF_H
 

@@ -13,9 +13,9 @@ struct mw_place_sizes {
     unsigned gpus, experts, places; ///< of a layer: places divisible by GPUs
 };
 
-/// Place by load, greedily: copies go to the experts with the largest load for each copy, and the
-/// copies, largest share first, to the GPU with the smallest sum that has room and no copy of it.
-/// `expert_at` has an expert for each place. MW_EXIT_FAILED: no memory.
+/// Place by load, greedily. Extra copies go to the experts with the largest load per copy. The
+/// copies, largest share first, go to the GPU with the smallest sum that has room and no copy of
+/// the expert. `expert_at` has an expert for each place. MW_EXIT_FAILED: no memory.
 int mw_place_by_loads(const struct mw_place_sizes *sizes, const double *load, uint16_t *expert_at,
                       struct mw_error *err);
 /// Place p has expert p modulo the number of experts.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See collectives.h. Tensor parallelism gathers rows in front of a split projection, and adds those
-// behind the next one, each beside the GEMM that uses or makes them: the workloads of
+// See collectives.h. Tensor parallelism gathers rows before a split projection, and adds rows after
+// the next one. Each runs beside the GEMM that uses or makes the rows: the workloads of
 // docs/design/tensor-parallel.md. Where attention and FFN are both split, one's sums with LN and
 // the other's gather are a sublayer.
 #include "plan/collectives.h"

@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 /// Lines "tokens,activated_experts,time_us" for powers of two up to `most` tokens and the local
-/// experts of the step: router, experts and permutation of tokens that one GPU has after dispatch,
-/// in forward. Each token has as many of its k experts there as are activated. Dispatch and combine
-/// are not in them, as LLMServingSim simulates its network.
+/// experts of the step. The time is that of router, experts and permutation of the tokens that one
+/// GPU has after dispatch, in forward. Each token has as many of its k experts there as are
+/// activated. Dispatch and combine are not in them, as LLMServingSim simulates its network.
 void mw_moe_csv(FILE *out, const struct mw_planner *p, const struct mw_step *s, unsigned most);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pages of `moeswitch run --html` and `moeswitch plan --html`: a template (html/page.html, or
-// plan/html/plan.html, with its style and scripts, which the Makefile joins) around the JSON of the
-// run or plan. Its scripts draw everything in the reader's browser.
+// The pages of `moeswitch run --html` and `moeswitch plan --html`: a template around the JSON of
+// the run or plan. The template is html/page.html or plan/html/plan.html, with its style and
+// scripts, which the Makefile joins. Its scripts draw everything in the reader's browser.
 #ifndef MW_HOST_PAGE_H
 #define MW_HOST_PAGE_H
 

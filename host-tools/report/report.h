@@ -43,9 +43,9 @@ void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned cou
 /// returns MW_EXIT_MISMATCH, or MW_EXIT_OK without a word.
 int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,
                           const struct mw_link_parameters *link);
-/// On a machine (params->hardware): what one simulated plane of it is, then a table of
-/// times and bandwidths; and the same as an object of params, and as members of a system.
-/// Nothing without a machine.
+/// If there is a machine (params->hardware), describe its one simulated plane, then give a table of
+/// times and bandwidths. The JSON has the same as an object of params and as members of a system.
+/// Without a machine, write nothing.
 void mw_report_machine_head(FILE *out, const struct mw_run_params *params);
 void mw_report_machine(FILE *out, const struct mw_run_params *params, const struct mw_workload *w,
                        const struct mw_summary *summaries, unsigned count);

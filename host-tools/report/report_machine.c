@@ -2,9 +2,10 @@
 //
 // What a run is on a machine (--hardware): microseconds and GB/s, see report.h.
 //
-// Bandwidths as nccl-tests define them, of one GPU: the algorithm's counts what a layer must move,
-// the rows of dispatch and combine that have a remote target, in the busier direction. The bus
-// bandwidth counts payload that the busiest link did carry in one direction. All planes together.
+// Bandwidths as nccl-tests define them, of one GPU. The algorithm's bandwidth counts what a layer
+// must move: the rows of dispatch and combine that have a remote target, in the busier direction.
+// The bus bandwidth counts payload that the busiest link did carry in one direction. All planes
+// together.
 #include "report/report.h"
 
 #include "analysis/facts.h"

@@ -6,9 +6,9 @@
 
 #include "trace/workload.h"
 
-/// In a workload of a stack: the hidden values of each layer become the golden results of the
-/// one before it, and the gradients of its backward layers those of the one behind it. Others stay
-/// as they are.
+/// Chain the layers of a workload of a stack. The hidden values of each layer become the golden
+/// results of the one before it. The gradients of its backward layers become those of the one after
+/// it. Others stay as they are.
 int mw_run_chain(struct mw_workload *w, struct mw_error *err);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See run_systems.h. Threads take one system after the other; the thread of the caller
-// hands on what is done in the order of the systems, shows progress, and sees to it that a
-// run that is over ends.
+// See run_systems.h. Threads take one system after the other. The caller's thread passes on the
+// results in the order of the systems, shows progress, and ends a run that is over.
 #include "run/run_systems.h"
 
 #include "base/interrupt.h"

@@ -35,9 +35,9 @@ struct mw_grid {
     char left_out[MW_LEFT_OUT]; ///< systems that "all" is without, as they do not run all workloads
 };
 
-/// Read a grid: a JSON object whose keys are options of the command that "command" names, with a
-/// value or a list of values each, and for --set an object of such. MW_EXIT_INPUT, and a line, for
-/// keys and values that cannot be.
+/// Read a grid: a JSON object. Its keys are options of the command that "command" names, with a
+/// value or a list of values each. The value of --set is an object of such. MW_EXIT_INPUT, and a
+/// line, for keys and values that cannot be.
 int mw_grid_read(struct mw_grid *grid, const char *path, struct mw_error *err);
 /// Add an option with one value, which the file must not say. MW_EXIT_INPUT: it does, and
 /// the grid is freed.

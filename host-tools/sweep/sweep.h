@@ -54,9 +54,9 @@ int mw_sweep_run(struct mw_sweep *s, struct mw_error *err);
 
 /// Find out before hours of runs that pictures can be drawn.
 int mw_sweep_can_plot(struct mw_error *err);
-/// Write the gnuplot script of the table, plots.gp, and let gnuplot draw: by-AXIS.svg for every
-/// axis of numbers, with a line for each system and each value of the other options. In it is
-/// each panel, whose columns the table has.
+/// Write the gnuplot script of the table, plots.gp, and run gnuplot. It draws by-AXIS.svg for every
+/// axis of numbers, with a line for each system and each value of the other options. In it is each
+/// panel, whose columns the table has.
 int mw_sweep_plot(const struct mw_sweep *s, struct mw_error *err);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The system `dysharp`: dispatch, experts and combine by dynamic multimem, side by side, token by
-// token. The row tracker starts tiles, signals tell the home GPU which of its tokens are finished,
-// and combine takes them in that order, so that both directions of every link are busy throughout.
+// token. The row tracker starts tiles, and signals report to the home GPU which of its tokens are
+// finished. Combine takes the tokens in that order, so that both directions of every link are busy
+// throughout.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 

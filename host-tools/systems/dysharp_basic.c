@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system `dysharp-basic`: dispatch and combine by dynamic multimem, but phase after phase.
-// A GPU starts its experts when all its rows are there, and asks for reduced rows when all GPUs'
-// experts are done, which a barrier tells instead of a signal per row.
+// The system `dysharp-basic`: dispatch and combine by dynamic multimem, but phase after phase. A
+// GPU starts its experts when all its rows are there. It requests reduced rows when all GPUs'
+// experts are done, which a barrier reports instead of a signal per row.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 

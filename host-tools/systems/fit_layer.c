@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/// The tiles' time beside the links', above which mechanisms are left out: there an
-/// engine that begins a tile early has one more of them, which no saved flit makes up for
+/// Ratio of the tiles' time to the links' above which mechanisms are left out. Above it, an engine
+/// that begins a tile early has one more tile, for which no saved flit compensates
 /// (bench/never_slower.py).
 static const double MUCH = 4 / 3.0;
 
@@ -24,8 +24,8 @@ static bool any_said(const struct mw_settings *settings)
     return false;
 }
 
-/// Cycles of a link that a token takes, both directions side by side, where experts are chosen
-/// evenly: a row up and a partial sum for each remote GPU.
+/// Link cycles of a token, with both directions in parallel, if experts are chosen evenly: a row
+/// up, and a partial sum for each remote GPU.
 static double token_time(const struct mw_run_params *params, unsigned k)
 {
     const double n = params->shape.gpus, flits = 2.0 * params->shape.hidden / params->flit_bytes;

@@ -58,7 +58,7 @@ static int set_setting(struct job *j, const struct mw_setting *s)
 }
 
 /// A limit on tokens in flight can fill the window with rows of tiles that never become full (order
-/// rule 8 of docs/design/architecture.md); then idle engines must start them all the same.
+/// rule 8 of docs/design/architecture.md). Then idle engines must start such tiles.
 static void guard_tiles(struct job *j)
 {
     struct mw_layer_config *c = &j->config;
@@ -70,9 +70,9 @@ static void guard_tiles(struct job *j)
         c->partial_wait = GUARD_WAIT;
 }
 
-/// Rows wait in open tiles, of which each expert has one, and in the engine, which has a tile and
-/// needs the next one in time: a tile and a half, whatever the experts. A row of dispatch brings k
-/// rows to engines, so that the fewer these are, the further ahead dispatch must be.
+/// Rows wait in open tiles, of which each expert has one, and in the engine. The engine has a tile
+/// and needs the next one in time: a tile and a half, independent of the number of experts. A row
+/// of dispatch brings k rows to engines, so the smaller k is, the further ahead dispatch must be.
 unsigned mw_throttle_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k, unsigned trip)
 {
     unsigned open = THROTTLE_EXPERT * experts_per_gpu, engine = THROTTLE_ENGINE / (k ? k : 1);

@@ -2,9 +2,10 @@
 //
 // The system `ring`: N - 1 steps to the next GPU, without the switch's help. Reduce-scatter: the
 // rows of home h start at GPU h + 1 and grow by each GPU's own on their way (multimem.red).
-// All-gather: rows are forwarded (st.linear). A flag to all after each step says that its stores
-// have landed, and for sums that the rows of the step after the next are computed, to which the
-// sender adds. GEMMs take the homes' rows in the order in which the steps need or bring them.
+// All-gather: rows are forwarded (st.linear). After each step, a flag to all reports that its
+// stores have landed. For sums it also reports that the rows to which the sender adds in the step
+// after the next are computed. GEMMs take the homes' rows in the order in which the steps need or
+// bring them.
 #include "tp/streams.h"
 
 /// Counters: steps of sums and of forwarding, two in turn each, as of barriers; and own progress.

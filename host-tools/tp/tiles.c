@@ -262,9 +262,9 @@ static void add_landed(const struct mw_tp_at *at, struct mw_stream *s, struct mw
     mw_tp_cycles(at, s, MW_TP_GEMM_2);
 }
 
-/// Ranges whose GEMM-2 is taken row by row, a third of them at most, as far as the stream has room:
-/// LN, which others wait for, then waits less for the engine. None, where the engine has no time
-/// for more instructions, or for tiles that are not full.
+/// Number of ranges whose GEMM-2 runs row by row: a third of them at most, as far as the stream has
+/// room. LN, for which others wait, then waits less for the engine. None, where the engine has no
+/// time for more instructions, or for tiles that are not full.
 static unsigned split_ranges(const struct mw_tp_problem *p, unsigned rows)
 {
     enum { EACH = 2 }; // a wait, and rows

@@ -130,8 +130,8 @@ static uint64_t reports(const struct mw_tp_problem *p, const struct mw_tp_system
                                                      : 0;
 }
 
-/// Each row is loaded by all others and arrives there, as often as it is fetched its home sends it,
-/// or each part of it; each tile is reported by all, and granted to all.
+/// Each row is loaded by all others and arrives there. Its home sends the row, or each part of it,
+/// as often as it is fetched. Each tile is reported by all, and granted to all.
 static void count_loads(const struct mw_tp_problem *p, const struct mw_tp_system *s,
                         const uint64_t *fetches, struct mw_traffic *t)
 {

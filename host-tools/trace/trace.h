@@ -90,9 +90,9 @@ int mw_synthetic_check(const struct mw_synthetic *how, struct mw_error *err);
 /// first tokens not on how many follow.
 int mw_trace_make(struct mw_trace *trace, const struct mw_synthetic *how, struct mw_error *err);
 
-/// Check the first `tokens` tokens of `layer`: the trace has them, experts in range and each once
-/// per token, weights finite, empty places (whose weight is not looked at) only if allowed. The
-/// message names file, layer, token and column.
+/// Check the first `tokens` tokens of `layer`: the trace has them, experts are in range and at most
+/// once per token, and weights are finite. Empty places, whose weight is not checked, are right
+/// only if allowed. The message names file, layer, token and column.
 int mw_trace_check(const struct mw_trace *trace, size_t layer, size_t tokens, bool allow_padding,
                    struct mw_error *err);
 

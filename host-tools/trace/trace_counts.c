@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Traces with given counts of tokens per expert, see counts.h. The places of a layer are dealt out
-// so that each expert has its count and no token an expert twice; exchanges of two places, which
-// keep both, then make it random.
+// Traces with given counts of tokens per expert, see counts.h. The places of a layer are assigned
+// so that each expert has its count and no token has an expert twice. Exchanges of two places,
+// which keep both properties, then make the layer random.
 #include "base/random.h"
 #include "trace/counts.h"
 

@@ -17,8 +17,8 @@ int mw_set_axes(void *axes, const char *name, const char *text, struct mw_error 
            "layers,tokens,k, or tokens,layers,k (vLLM and SGLang), or another order; without " \
            "layers the trace has one layer")
 
-/// The options of a synthetic trace, see struct mw_synthetic: `at` gives the place of a field,
-/// whose name has `prefix` in front, and `most` is how many experts there may be.
+/// The options of a synthetic trace, see struct mw_synthetic. `at` gives the place of a field,
+/// whose name has `prefix` in front. `most` is the maximum number of experts.
 #define MW_SYNTHETIC_OPTIONS(at, prefix, most) \
     MW_UNSIGNED( \
         "experts", at(prefix experts), 1, most, "E", \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a device's tables: of what every node and port has a copy of, what is wanted,
-// and what the device holds; kept in memory by known_tables.c, written into the device by tables.c.
+// What the library stores of a device's tables, of which every node and port has a copy: the
+// requested contents, and what the device holds. known_tables.c keeps it in memory, and tables.c
+// writes it into the device.
 #ifndef MW_KNOWN_TABLES_H
 #define MW_KNOWN_TABLES_H
 

@@ -15,8 +15,8 @@ static inline unsigned mwi_log2_up(uint64_t n)
     return s;
 }
 
-/// A row of dispatch: the bytes of its values, of the fp32 scales behind them, of the scales of
-/// groups, where these begin, and of all, filled up where there are scales.
+/// A row of dispatch in bytes: its values, the fp32 scales after them, the scales of groups and
+/// their offset, and the sum, padded if there are scales.
 struct mwi_row_parts {
     unsigned x, scales, groups, groups_at, bytes;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See state.h. Epochs: every layer opens the next of four. An allocation entry of another epoch
-// counts as empty, so the tables are cleared (swept) only when an epoch comes again, when the
-// tables move, and after a reset.
+// counts as empty. So the tables are cleared (swept) only when an epoch recurs, when the tables
+// move, and after a reset.
 #include "core/state.h"
 
 #include "core/known_tables.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables that every node and port has a copy of: which expert is where, and which GPUs are a
-// static group. What is wanted is kept apart from what the device holds: objects have maps of their
-// own, which are loaded when their layer begins, and after a reset the device holds anything.
-// Only what differs is written.
+// Tables that every node and port has a copy of: which expert is where, and which GPUs are a static
+// group. The requested contents are stored separately from what the device holds. Objects have maps
+// of their own, which are loaded when their layer begins. After a reset, the contents of the device
+// are arbitrary. Only what differs is written.
 #include "core/tables.h"
 
 #include "core/known_tables.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which region is too small for its rows. A hub that has no place for a row records BOUNDS
-// and no more; which expert's rows these are follows from the routing tables, which are in the
-// memories, and the expert map.
+// Which region is too small for its rows. A hub that has no place for a row records BOUNDS alone.
+// The routing tables, which are in the memories, and the expert map show which expert's rows these
+// are.
 #include "observe/short_region.h"
 
 #include "core/memory.h"

@@ -6,8 +6,8 @@
 
 #include "core/device.h"
 
-/// Behind an error of bounds of a GPU: `text` gets ": " and which expert's region is too small for
-/// what the routing tables send there, and how large it is; empty: none.
+/// Explain an error of bounds of a GPU. `text` gets ": ", which expert's region is too small for
+/// the rows that the routing tables send there, and how large it is. It is empty if there is none.
 void mwi_short_region(struct mw_device *device, unsigned gpu, char *text, size_t size);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See stream_report.h. A stream's register has the opcode of the instruction that it waits for, and
-// the index of the next one to issue. The operands are in GPU memory. An instruction that its unit
-// runs, and a wait, have been issued, so they are one place before that index; one that waits for
-// its unit is at that index.
+// the index of the next one to issue. The operands are in GPU memory. A wait, and an instruction
+// that its unit runs, have been issued, so each is one place before that index. An instruction that
+// waits for its unit is at that index.
 #include "observe/stream_report.h"
 
 #include "core/memory.h"

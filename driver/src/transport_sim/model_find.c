@@ -148,8 +148,8 @@ static int named(const struct mw_open_options *o, const char *place, char path[M
     return status;
 }
 
-/// The model of a kind beside the whole one that was found, in its place, where there is one of the
-/// same sources and backend: whoever made the whole one anew alone gets that one.
+/// Replace the complete model that was found by the model of a kind beside it, if both have the
+/// same sources and backend. So after a rebuild of the complete model alone, that one is used.
 static bool take_kind(const char *kind, char path[MWI_PATH], struct mw_simulation *made)
 {
     struct mw_simulation others;

@@ -18,8 +18,8 @@
 #define MWU_MEMORY_REMEDY "echo 16 | sudo tee " MWU_MEMORY_LIMIT
 
 enum {
-    // each holds the longest transfer of its direction, so that a frame is one transfer of libusb,
-    // too: SYNC_GAP zeros and a header; a frame with the longest payload; in whole packets
+    // each holds the longest transfer of its direction, so that a frame is one transfer of libusb:
+    // SYNC_GAP zeros and a header, a frame with the longest payload, padded to whole packets
     MWU_OUT_COUNT = 16,
     MWU_OUT_BYTES = 66048,
     MWU_IN_COUNT = 16,
