@@ -6,7 +6,7 @@
 
 #include "hw.h"
 
-/// Version of the firmware, as INFO tells it.
+/// Version of the firmware, as in INFO.
 enum { FW_MAJOR = 0, FW_MINOR = 1, FW_PATCH = 0 };
 
 /// Registers of the SoC that it needs: id, spec/soc.rdl.
@@ -25,7 +25,7 @@ struct board {
     unsigned cycle;    ///< of these clocks in a cycle of the fabric, which is a clock of the CPU
 };
 
-/// Look at the fabric. False if there is none that this firmware knows.
+/// Find the fabric. False if there is none that this firmware supports.
 bool board_find(struct board *b);
 
 /// Seconds since power-up (a simulated device counts 60 MHz).

@@ -8,7 +8,7 @@
 #include "feed.h"
 
 /// Take a command, if there is one, and reply; one that waits for a layer stays where it is.
-/// `found`: the fabric is as board_find wants it.
+/// `found`: the fabric is as board_find requires.
 void command_poll(struct feed *f, const struct board *b, bool found);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct feed {
     struct layer_queue queue;
-    uint32_t resets; ///< of the fabric, as last looked at
+    uint32_t resets; ///< of the fabric, as last read
     bool asked;      ///< a FED waits
     uint32_t since;  ///< when it came, cycles
 };
@@ -21,9 +21,9 @@ void feed_begin(struct feed *f);
 /// status of the reply.
 unsigned feed_add(struct feed *f, const struct board *b, unsigned words, bool sweep,
                   uint32_t *number);
-/// Get the result of layer `number`. Returns false while it is not known and fewer than `patience`
-/// cycles have passed since the first such call. Otherwise, `status` is that of the reply, and
-/// `record` the record or NULL.
+/// Get the result of layer `number`. Returns false while the layer is not done, fewer than
+/// `patience` cycles have passed since the first such call, and no other command waits. Otherwise,
+/// `status` is that of the reply, and `record` the record or NULL.
 bool feed_ask(struct feed *f, uint32_t number, uint32_t patience, unsigned *status,
               const struct mw_frame_fed **record);
 /// Look at the layer that runs, and start the next.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The header of the image, where the link script puts it. What is known only when all is
-// linked, image.py writes.
+// The header of the image, where the link script puts it. image.py writes the fields that are known
+// only after linking.
 #include "board.h"
 
 extern const struct mw_frame_image image_header;

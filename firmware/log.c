@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry n is at n modulo LOG_ENTRIES, with a check of its own that is written last. So a restart in
-// the middle of a write loses that entry alone. What the numbers are is found again by looking at
-// all entries.
+// the middle of a write loses that entry alone. After a start, the numbers are recovered from all
+// entries.
 #include "log.h"
 
 static struct {

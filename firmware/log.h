@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The error log: the last LOG_ENTRIES events, in memory that no start of the firmware clears.
-// Checks tell after a start which entries hold; after power-up it begins empty.
+// The error log: the last LOG_ENTRIES events, in memory that no start of the firmware clears. After
+// a start, checks show which entries are valid. After power-up, the log is empty.
 #ifndef MW_FW_LOG_H
 #define MW_FW_LOG_H
 

@@ -5,7 +5,7 @@
 
 // ---- memory -------------------------------------------------------------------------------------
 
-/// Words that the address lines are reported by: word 0 and the words 2^i.
+/// Words that test the address lines: word 0 and the words 2^i.
 static uint32_t line_word(unsigned i)
 {
     return i ? 1u << (i - 1) : 0;

@@ -7,8 +7,8 @@
 
 #include "board.h"
 
-/// Words of a GPU's memory that a test looks at, at most: all of them up to 16 KB, else samples
-/// over all of it. Each is written and read twice.
+/// Maximum number of words of a GPU's memory that a test uses: all of them up to 16 KB, else
+/// samples over all of it. Each is written and read twice.
 enum { SELFTEST_WORDS = 4096, SELFTEST_WORDS_SIMULATED = 512, SELFTEST_WORDS_BOOT = 8 };
 
 /// Address and inverted address into `words` words spread over the memory of `gpu`, and one

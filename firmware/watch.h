@@ -8,8 +8,8 @@
 #include "board.h"
 
 struct watch {
-    bool layer;           ///< one ran when last looked
-    uint32_t link_errors; ///< counted by the link when last looked
+    bool layer;           ///< one ran at the last poll
+    uint32_t link_errors; ///< counted by the link at the last poll
 };
 
 /// The first error of a layer: the switch's, or that of the first node that has one; 0: none.

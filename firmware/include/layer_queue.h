@@ -40,8 +40,8 @@ static inline void layer_queue_reset(struct layer_queue *q)
     q->stopped = false;
 }
 
-/// What became of a layer: MW_STATUS_STATE where it is not known; `record` is NULL
-/// where it is not done.
+/// Get the result of a layer: MW_STATUS_STATE if it is not known. `record` is NULL if it is not
+/// done.
 static inline unsigned layer_queue_ask(const struct layer_queue *q, uint32_t number,
                                        const struct mw_frame_fed **record)
 {

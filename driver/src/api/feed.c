@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers that are fed: while one runs, the host moves the data of others, or has queued layers that
-// work on the data of this one.
+// Fed layers: while one runs, the host moves the data of others, or queues layers that use the data
+// of this one.
 #include "api/layer.h"
 #include "api/wait.h"
 #include "core/registers.h"

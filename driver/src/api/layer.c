@@ -341,13 +341,13 @@ int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *c
 
 // ---- go -----------------------------------------------------------------------------------------
 
-/// Clear the allocation tables. Whoever ends it leaves a device that may go on with it.
+/// Clear the allocation tables. A caller that ends it leaves a device that may continue it.
 static int sweep(struct mw_device *d, const struct mwi_pause *pause)
 {
     const uint64_t resets = d->state.resets;
     int status = mwi_write(d, MWI_FABRIC(control), MW_FABRIC__CONTROL__SWEEP_bm);
-    // A simulated device gets on only while it is looked at, so that many looks at
-    // once save round trips.
+    // A simulated device advances only while it is polled, so many reads in one list save round
+    // trips.
     struct mw_register looks[SWEEP_LOOKS];
     unsigned count = d->transport->cfg_list ? SWEEP_LOOKS : 1;
     for (unsigned i = 0; i < SWEEP_POLLS && !status; i += count) {

@@ -9,8 +9,8 @@
 int mwi_check_config(const struct mw_device *device, const struct mw_layer_config *config);
 /// A layout that mw_layout_make did not make may have addresses or shifts that registers cannot.
 int mwi_check_layout(const struct mw_device *device, const struct mw_layout *layout);
-/// The registers of all nodes that differ between layers that are fed: those of a layer at these
-/// addresses, with handle, tile and expert_cycles of `config`. Returns how many.
+/// The registers of all nodes that differ between fed layers: those of a layer at these addresses,
+/// with handle, tile and expert_cycles of `config`. Returns how many.
 unsigned mwi_moved_registers(const struct mw_device *device, const struct mw_layer_config *config,
                              const struct mw_layout *layout, struct mw_register list[MWI_MOVED]);
 /// As mw_layer_configure and mw_launch, under the lock, of what was checked.

@@ -97,7 +97,7 @@ static int refuse_address(struct mw_stream *s, uint64_t address)
 static int add_copy(struct mw_stream *s, unsigned op, unsigned imm, uint64_t from, uint32_t bytes,
                     uint64_t to)
 {
-    // Which of these GPUs and groups there are the device knows: it refuses others.
+    // The device checks which of these GPUs and groups exist, and refuses others.
     bool linear = op == MW_I_ST_LINEAR;
     unsigned limit = linear ? MW_MAX_PORTS : MW_STATIC_GROUPS;
     if (s && imm >= limit)

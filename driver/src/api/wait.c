@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for layers: in steps, at the ends of which the device is looked at, and slices of them,
-// between which other calls have their turn. Slices are numbers of cycles, so that a simulated
-// device is looked at in the same cycles whoever else calls.
+// Waiting for layers: in steps, after each of which the device is polled. Steps consist of slices,
+// between which other calls get the lock. Slices are numbers of cycles, so that a simulated device
+// is polled in the same cycles, independent of other calls.
 #include "api/wait.h"
 
 #include "core/registers.h"
@@ -27,7 +27,7 @@ static uint64_t slice_of(const struct mw_device *d)
 // ---- looking ------------------------------------------------------------------------------------
 
 /// Own tokens that are done, of all GPUs, and cycles since go; and a number that changes whenever
-/// the layer gets on. Pointers may be NULL.
+/// the layer advances. Pointers may be NULL.
 static int read_progress(struct mw_device *d, uint64_t *activity, uint64_t *tokens,
                          uint64_t *cycles)
 {
@@ -161,7 +161,7 @@ static int give_up(struct mw_device *d, uint64_t quiet, uint64_t tokens)
                     (unsigned long long)d->state.tokens_total, port, *error ? "; " : "", error);
 }
 
-/// What `progress` is reported, and what it says.
+/// Arguments of `progress`.
 struct reported {
     const struct mw_wait_options *options;
     uint64_t tokens, total, cycles;
@@ -173,7 +173,7 @@ static int tell(void *context)
     return t->options->progress(t->options->progress_context, t->tokens, t->total, t->cycles);
 }
 
-/// The program wants no more of it.
+/// The program ends the wait.
 static int cancel(struct mw_device *d)
 {
     mwi_state_canceled(d);

@@ -14,7 +14,7 @@ enum {
     MWI_MOVED = 14,  ///< registers that differ between fed layers, at most, beside the epoch
 };
 
-/// What is known of a device, which core/state.h decides by.
+/// State of a device, by which core/state.h decides.
 struct mwi_state {
     enum mw_state now;   ///< MW_STATE_DONE is RUNNING, to the outside, once the layer has ended
     enum mw_state after; ///< RUNNING: what comes behind it
@@ -22,7 +22,7 @@ struct mwi_state {
     int lost; ///< UNKNOWN: the code of what failed, and its message
     char why[MWI_MESSAGE];
 
-    uint64_t canceled; ///< how often a mw_combine was told to end before or after its layer
+    uint64_t canceled; ///< how often a mw_combine was canceled before or after its layer
     uint64_t resets;
     uint64_t
         begun; ///< layers that have begun, in any way, and resets: what changes it leaves no rows
@@ -85,14 +85,14 @@ struct mw_device {
     struct mw_device_info info;
     struct mwi_state state;
     struct mwi_configured configured;
-    struct mwi_tables *tables; ///< expert map and groups, wanted and in the device
+    struct mwi_tables *tables; ///< expert map and groups, requested and in the device
     bool combining;     ///< a call of a handle uses the device alone, from loading to reading
     pthread_t combiner; ///< its thread
     uint64_t handles;   ///< made so far
     uint64_t loaded;    ///< number of the handle whose data are in the memories, 0: none
     unsigned program;   ///< number of that handle's program whose streams are there, too
-    struct mwi_notify *notify; ///< NULL: nobody asked for a descriptor
-    struct mwi_share *share;   ///< NULL: nobody else sees it
+    struct mwi_notify *notify; ///< NULL: no descriptor was requested
+    struct mwi_share *share;   ///< NULL: no other program sees it
 };
 
 #endif

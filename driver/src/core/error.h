@@ -11,8 +11,8 @@ enum { MWI_MESSAGE = 512 }; ///< characters of a message
 
 /// Set mw_message and return `code`.
 int mwi_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/// Around a call of a transport, which may set a message that says more: none yet;
-/// and one, if it has not.
+/// Around a call of a transport, which may set a more precise message: clear the message before,
+/// and set this one if it has not.
 void mwi_say_nothing(void);
 int mwi_fail_also(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

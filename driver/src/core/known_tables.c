@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a device's tables, while there is a device and after a reset.
+// What the library stores of a device's tables, while there is a device and after a reset.
 #include "core/known_tables.h"
 
 #include <stdlib.h>

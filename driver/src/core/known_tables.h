@@ -28,7 +28,7 @@ struct mwi_tables {
 
 int mwi_tables_make(struct mw_device *device);
 void mwi_tables_free(struct mw_device *device);
-/// The device was reset: what its tables hold is not known.
+/// The device was reset: the contents of its tables are unknown.
 void mwi_tables_forget(struct mw_device *device);
 
 static_assert(MWI_GROUPS == MW_STATIC_GROUPS, "every group has its place");

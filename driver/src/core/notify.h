@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells whoever waits at a descriptor (api/event_fd.h) that a layer has ended.
+// Notifies a program that waits at a descriptor (api/event_fd.h) that a layer has ended.
 #ifndef MW_NOTIFY_H
 #define MW_NOTIFY_H
 

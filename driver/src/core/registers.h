@@ -21,9 +21,9 @@
 #define MWI_PUT(field, value) (((uint32_t)(value) << field##_bp) & field##_bm)
 #define MWI_GET(field, word) (((word)&field##_bm) >> field##_bp)
 
-/// Lock it, for a public function. mwi_unlock hands on `status`, so that a call can end with it;
-/// the outermost one carries out the writes that are left, and hands on their failure. Neither does
-/// anything to a device that was inherited.
+/// Lock it, for a public function. mwi_unlock returns `status`, so that a call can end with it. The
+/// outermost one carries out the writes that are left, and returns their failure. Neither affects
+/// an inherited device.
 void mwi_lock(struct mw_device *device);
 int mwi_unlock(struct mw_device *device, int status);
 

@@ -409,7 +409,7 @@ void mwi_state_fed_done(struct mw_device *d, uint32_t number)
     mwi_lock_wake(&d->lock);
 }
 
-/// All that runs is given up; mw_message says why.
+/// Everything that runs is abandoned; mw_message has the cause.
 static void give_up(struct mw_device *d, int code)
 {
     struct mwi_state *s = &d->state;

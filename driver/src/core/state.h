@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a device, and what it may be asked for: the one place that decides this. All
-// functions are called under the device's lock.
+// The state of a device, and the requests that it allows. This is the only place that decides them.
+// All functions are called under the device's lock.
 //
 //     IDLE ---configured---> CONFIGURED ---started, fed---> RUNNING ---ended---> CONFIGURED or IDLE
 //     any ---lost, canceled---> UNKNOWN ---reset---> IDLE
 //
-// LOST: a request that changes the device has failed, so that it may or may not have been carried
-// out. Nothing is asked of such a device before its reset: a layer that may be running would meet
-// the registers and the epoch of another.
+// LOST: a request that changes the device has failed, so it may or may not have been carried out.
+// Such a device gets no request before its reset: a layer that may be running would meet the
+// registers and the epoch of another.
 #ifndef MW_STATE_H
 #define MW_STATE_H
 
@@ -16,21 +16,21 @@
 
 void mwi_state_init(struct mwi_state *state);
 
-/// As mw_query tells it.
+/// As mw_query returns it.
 enum mw_state mwi_state_outside(const struct mw_device *device);
 
 // ---- what is allowed ----------------------------------------------------------------------------
 
-/// Whether another process opened it, which this one was forked from. Its threads, and with
-/// them whoever had a lock, are not here, and the device is that process's: nothing of it may
-/// be called or waited for.
+/// Whether another process opened it, which this one was forked from. Its threads, including the
+/// owner of a lock, do not exist here. The device belongs to that process: none of its functions
+/// may be called or waited for.
 bool mwi_inherited(const struct mw_device *device);
 /// It was not closed, and this is the process that opened it.
 bool mwi_is_open(const struct mw_device *device);
 /// ... Else MW_ERR_STATE.
 int mwi_check_open(const struct mw_device *device, const char *call);
-/// ... and the device is there, and what it does is known. Else MW_ERR_STATE, or
-/// MW_ERR_NODEV for good.
+/// ... and the device is there, and its state is known. Else MW_ERR_STATE, or MW_ERR_NODEV for
+/// good.
 int mwi_check_well(const struct mw_device *device, const char *call);
 /// ... and no layer runs.
 int mwi_check_idle(const struct mw_device *device, const char *call);
@@ -59,14 +59,14 @@ void mwi_state_configured(struct mw_device *device, const struct mw_layer_config
                           uint64_t quiet_cycles);
 /// The memories hold streams with such delays.
 void mwi_state_streams(struct mw_device *device, uint64_t delays);
-/// They hold none that may be launched again; a layer that runs goes on.
+/// They hold none that may be launched again; a running layer continues.
 void mwi_state_unconfigured(struct mw_device *device);
 /// The epoch of a layer with `handle` that is started now; `sweep`: the tables must be cleared
 /// first. It counts as used with mwi_state_started or mwi_state_fed.
 unsigned mwi_state_epoch(const struct mw_device *device, unsigned handle, bool *sweep);
 void mwi_state_started(struct mw_device *device);
-/// ... in the epoch of the layer before: what its rows have left in the tables stays valid, and
-/// its counts do where the configured layer uses them.
+/// ... in the epoch of the layer before: The entries of its rows in the tables stay valid. Its
+/// counts stay valid if the configured layer uses them.
 void mwi_state_continued(struct mw_device *device);
 /// The epoch of the last layer.
 unsigned mwi_state_last_epoch(const struct mw_device *device);

@@ -46,7 +46,8 @@ static int check(const struct known *k, size_t size)
                           k->name, size, k->name);
 }
 
-/// What the program's struct does not have yet is 0, and what only later libraries know must be.
+/// Fields that the program's struct does not have yet are 0. Fields that only later libraries have
+/// must be 0.
 static int take(const struct known *k, void *own, const void *given)
 {
     size_t size;

@@ -19,7 +19,7 @@ int mwi_groups_load(struct mw_device *device);
 int mwi_map_load(struct mw_device *device, const struct mw_expert_place *places, size_t count);
 int mwi_check_places(const struct mw_device *device, const struct mw_expert_place *places,
                      size_t count);
-/// Where the device's map has an expert; false: nowhere, or that is not known.
+/// Where the device's map has an expert. False: nowhere, or unknown.
 bool mwi_map_place(const struct mw_device *device, unsigned expert, struct mw_expert_place *place);
 /// The same number of experts on every GPU, in their order.
 void mwi_places_even(struct mw_expert_place *places, unsigned experts, unsigned gpus);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of dispatch whose type is not bf16: what a program gives of them, and as they lie in a GPU's
-// memory, with their scales behind their values.
+// Rows of dispatch whose type is not bf16: as a program passes them, and as they are in a GPU's
+// memory, with their scales after their values.
 #ifndef MW_ROWS_H
 #define MW_ROWS_H
 
@@ -16,7 +16,7 @@ int mwi_check_rows(const struct mw_dymulticast *object, const unsigned *tokens, 
 int mwi_rows_image(struct mwi_image *image, const struct mw_dymulticast *object,
                    const struct mw_layout *layout, const unsigned *tokens,
                    const struct mw_typed_rows *rows);
-/// Row number `i` of `to`, from where a row of `bytes` bf16 bytes lies in that type.
+/// Read row number `i` of `to` from the place of a row of `bytes` bf16 bytes in that type.
 void mwi_row_take(unsigned type, unsigned bytes, const uint8_t *row, const struct mw_typed_rows *to,
                   size_t i);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counters of a layer, and the report of a device that stands still.
+// Counters of a layer, and the report of a device that makes no progress.
 #include "core/registers.h"
 #include "core/state.h"
 #include "observe/stream_report.h"
@@ -274,7 +274,7 @@ static void report_port(FILE *out, struct mw_device *d, unsigned port)
                 port, c.discarded, c.dropped);
 }
 
-/// Whether it is known where the instructions are that the device executes: one layer runs.
+/// Whether the place of the instructions that the device executes is known: one layer runs.
 static bool shows_instructions(const struct mw_device *d)
 {
     return d->state.now == MW_STATE_RUNNING && d->state.fed.count <= 1;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    ASKED_MS = 5000,  ///< so long somebody who has asked wants to know
+    ASKED_MS = 5000,  ///< a request for samples is valid for so long
     INTERVAL_MS = 50, ///< between two samples, at least
     NAME = MWI_SHARE_FOLDER + 48,
 };
@@ -48,7 +48,7 @@ bool mwi_share_folder(char path[MWI_SHARE_FOLDER], bool make)
            !(st.st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/// The file under a name that nobody looks for, locked.
+/// The file under a name that no reader looks for, locked.
 static int make_file(struct mwi_share *s, const char *hidden)
 {
     s->fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -111,7 +111,7 @@ void mwi_share_end(struct mw_device *d)
     free(s);
 }
 
-/// What the device is at. Counters of one that cannot be asked are those of before.
+/// The state of the device. If it cannot be read, the counters are the previous ones.
 static void sample(struct mw_device *d, struct mw_shared *shared)
 {
     struct mw_counters counters;

@@ -29,14 +29,15 @@ struct mwi_share;
 
 /// Ms of CLOCK_MONOTONIC.
 uint64_t mwi_share_now(void);
-/// The user's folder; returns whether it is there, or was made with `make`, and is nobody else's.
+/// The user's folder; returns whether it is there, or was made with `make`, and belongs to no other
+/// user.
 bool mwi_share_folder(char path[MWI_SHARE_FOLDER], bool make);
 
 /// Share a device that was opened; where that cannot be done it is not shared.
 void mwi_share_begin(struct mw_device *device);
-/// ... and no longer. Whoever inherited the device leaves the file to its owner.
+/// ... and no longer. A process that inherited the device leaves the file to its owner.
 void mwi_share_end(struct mw_device *device);
-/// Between slices, under the lock: if somebody wants to know, and it is time.
+/// Between slices, under the lock: publish if a program has requested it, and it is time.
 void mwi_share_look(struct mw_device *device);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See sample_publish.h: the side of whoever watches.
+// See sample_publish.h: the reader's side.
 #include "core/error.h"
 #include "observe/sample_publish.h"
 

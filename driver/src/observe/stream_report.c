@@ -17,8 +17,8 @@ struct waited {
     bool or_next; ///< or for the next one, which has the same opcode
 };
 
-/// The value of a layer register that is the same at every GPU, of the layer that was configured or
-/// fed last; 0: there is none.
+/// The value of a layer register that is the same at every GPU, of the layer configured or fed
+/// last. 0: there is none.
 static uint32_t moved_register(const struct mw_device *d, size_t offset)
 {
     for (unsigned i = 0; i < MWI_MOVED; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The streams of a GPU in the report of a device that stands still.
+// The streams of a GPU in the report of a device that makes no progress.
 #ifndef MW_STREAM_REPORT_H
 #define MW_STREAM_REPORT_H
 

@@ -8,10 +8,10 @@
 //   user's cache      moeswitch/<version>/model/ in XDG_CACHE_HOME, or in .cache of HOME
 //
 // n2f16-published and n2f16-basic beside n2f16 lack primitives that only some systems need, and
-// stand in for it where those are not asked for. What is installed serves every processor of
-// its kind: n2f16 is in lanes, for those that have what its note says, and n2f16-plain stands
-// in for it on others. The library starts no compiler: where a model is missing, its message
-// says what builds it.
+// replace it if those are not requested. An installed model serves every processor of its kind:
+// n2f16 uses lanes, for the processors that its note allows, and n2f16-plain replaces it on others.
+// The library starts no compiler: if a model is missing, its message has the command that builds
+// it.
 #include "transport_sim/model_find.h"
 
 #include "core/error.h"
@@ -166,7 +166,8 @@ static bool take_kind(const char *kind, char path[MWI_PATH], struct mw_simulatio
     return true;
 }
 
-/// What was found, or the one with the fewest primitives beside it that has those asked for.
+/// The model that was found, or the one beside it with the fewest primitives that has the requested
+/// ones.
 static void take_least(enum mw_primitives asked, char path[MWI_PATH], struct mw_simulation *made)
 {
     // each has those of all behind it

@@ -115,7 +115,7 @@ static uint64_t size_of(FILE *f)
     return fseek(f, 0, SEEK_END) == 0 ? (uint64_t)ftell(f) : 0;
 }
 
-// ---- what it says -------------------------------------------------------------------------------
+// ---- contents -----------------------------------------------------------------------------------
 
 /// The value behind a word at the beginning of a line; empty if there is none. Whether it fits
 /// `size` bytes; else it is cut.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a model says of itself before any of its code runs (sim/made.py).
+// The description that a model has of itself, read before any of its code runs (sim/made.py).
 #ifndef MW_MODEL_NOTE_H
 #define MW_MODEL_NOTE_H
 
@@ -9,9 +9,9 @@
 /// Of what it is: the fabric (sim/mw_sim.h), or the whole device (sim/mw_device.h).
 enum mwi_model { MWI_FABRIC, MWI_DEVICE };
 
-/// Read the note of the model at `path`, and check that it is such a one, and that this library and
-/// this processor can run it. MW_ERR_NODEV: it is no such model; MW_ERR_VERSION: one that cannot
-/// run here. `message` says which.
+/// Read the note of the model at `path`, and check that it is such a model, and that this library
+/// and this processor can run it. MW_ERR_NODEV: it is no such model. MW_ERR_VERSION: it cannot run
+/// here. `message` has the cause.
 int mwi_model_note(const char *path, enum mwi_model of, struct mw_simulation *model, char *message,
                    size_t size);
 

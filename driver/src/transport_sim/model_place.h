@@ -15,9 +15,9 @@ enum {
         64, ///< longest link of a model without FAR=1, cycles (rtl/common/cfg_pkg.sv)
 };
 
-/// Whether the options ask for links that only a model with FAR=1 has.
+/// Whether the options require links that only a model with FAR=1 has.
 bool mwi_model_is_far(const struct mw_open_options *options);
-/// Name of the configuration that the options ask for, which is that of its folder: n8f16-small.
+/// Name of the configuration that the options require, which is that of its folder: n8f16-small.
 void mwi_model_name(const struct mw_open_options *options, char name[MWI_MODEL_NAME]);
 /// The command that builds it, in the sources' folder: make model N=8 F=16 SMALL=1.
 void mwi_model_make(const struct mw_open_options *options, char command[MWI_MODEL_MAKE]);

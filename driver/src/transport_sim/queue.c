@@ -45,7 +45,7 @@ static uint32_t queue_error(struct mwi_queue *q)
 
 static void queue_failed(struct mwi_queue *q, uint32_t error)
 {
-    (void)q, (void)error; // its record says it
+    (void)q, (void)error; // its record has it
 }
 
 static unsigned queue_gpus(struct mwi_queue *q)

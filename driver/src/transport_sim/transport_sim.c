@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The transport "sim": a Verilated model in this process, a shared object of its own
-// (sim/mw_sim.h). model_find.h says where it comes from; before any code of it runs, its note says
-// whether it can (model_note.h).
+// (sim/mw_sim.h). model_find.h finds it. Before any of its code runs, its note is checked
+// (model_note.h).
 #include "transport_sim/transport_sim.h"
 
 #include "core/error.h"
@@ -121,7 +121,7 @@ static uint64_t queue_cycles(void *context)
 
 static const struct mwi_queue_ops QUEUE_OPS = {queue_cfg, queue_cycles};
 
-/// Why there is no model: `create` does not say it.
+/// Why there is no model, which `create` does not report.
 static int not_made(const struct sim *s, const struct mw_open_options *o, const char *path,
                     char *message, size_t size)
 {

@@ -26,7 +26,7 @@ bool mwf_header_ok(const struct mw_frame_header *header);
 bool mwf_request_ok(const struct mw_frame_header *header, uint32_t key);
 /// What the CRC of a request's payload goes on from.
 uint32_t mwf_payload_start(const struct mw_frame_header *header, uint32_t key);
-/// The key that the reply to a SYNC tells, 0 if it has none.
+/// The key in the reply to a SYNC, 0 if it has none.
 uint32_t mwf_key(const struct mw_frame_header *reply);
 
 /// Bytes of the whole frame whose payload has `payload` bytes.

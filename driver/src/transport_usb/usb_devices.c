@@ -29,7 +29,7 @@ static bool is_ours(libusb_device *device)
            d.idProduct == MW_HOST_USB_PRODUCT;
 }
 
-/// The serial number, empty where it has none or does not tell.
+/// The serial number, empty if it has none or does not return it.
 static void read_serial(libusb_device_handle *handle, char *serial)
 {
     struct libusb_device_descriptor d;
@@ -86,7 +86,7 @@ static int speed_of(libusb_device *device)
 
 // ---- list ---------------------------------------------------------------------------------------
 
-/// Whether somebody could open it now.
+/// Whether a program could open it now.
 static int try_claim(libusb_device_handle *handle)
 {
     int error = libusb_claim_interface(handle, 0);
@@ -171,7 +171,7 @@ static int check_memory(void)
     unsigned long limit = 0, need = (mwu_pipe_memory() + MB - 1) / MB;
     FILE *f = fopen(MWU_MEMORY_LIMIT, "re");
     if (!f)
-        return 0; // no usbfs, or no limit: the transfers themselves will tell
+        return 0; // no usbfs, or no limit: the transfers themselves report a lack
     bool known = fscanf(f, "%lu", &limit) == 1;
     fclose(f);
     if (!known || limit == 0 || limit >= need)

@@ -203,8 +203,8 @@ static bool send_sync(struct mwu_link *l)
     return mwu_pipe_send(slot, MW_HOST_SYNC_GAP + sizeof h);
 }
 
-/// A link that does not take SYNC may still be carrying out what somebody else has asked for:
-/// a USB reset ends that.
+/// A link that does not take SYNC may still be carrying out another program's request: a USB reset
+/// ends that.
 static int get_in_step(struct mwu_link *l)
 {
     for (unsigned i = 0; i < SYNC_TRIES && !l->in_step; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The host's end of the link (docs/reference/host-protocol.md): requests with sequence numbers and
-// credits, their replies, and bringing the link back into step when something went wrong.
+// credits, their replies, and synchronization of the link after an error.
 #ifndef MW_USB_LINK_H
 #define MW_USB_LINK_H
 
@@ -28,7 +28,7 @@ struct mwu_request {
 
     // what came of it
     bool done;
-    int error;       ///< 0, or a MW_ERR_: there was no reply, mwu_link.message says why
+    int error;       ///< 0, or a MW_ERR_: there was no reply, mwu_link.message has the cause
     uint32_t status; ///< MW_STATUS_
     uint64_t reply_argument;
     uint32_t reply_count;
@@ -61,12 +61,13 @@ struct mwu_link {
     char message[MWU_MESSAGE_SIZE];
 };
 
-/// Take over an opened device whose interface is claimed. 0 or a MW_ERR_ code; `message` says why.
+/// Take over an opened device whose interface is claimed. 0 or a MW_ERR_ code, with the cause in
+/// `message`.
 int mwu_link_start(struct mwu_link *link, libusb_context *context, libusb_device_handle *handle,
                    unsigned timeout_ms);
 void mwu_link_stop(struct mwu_link *link);
-/// What the device says it is; sets the credits. MW_ERR_VERSION: it and this library cannot work
-/// together; MW_ERR_FIRMWARE: its processor is held, or started anew over this.
+/// The device's description of itself. Sets the credits. MW_ERR_VERSION: it and this library cannot
+/// work together; MW_ERR_FIRMWARE: its processor is held, or started anew over this.
 int mwu_link_info(struct mwu_link *link, struct mw_frame_info *info);
 
 /// Send a request, after waiting until there is credit for it. Returns 0, or a MW_ERR_ code with

@@ -85,7 +85,7 @@ static int move(struct usb *u, const struct mw_transfer *list, size_t count, boo
         int error = mwu_link_send(&u->link, &s.ring[(s.first + s.under_way) % MWU_WINDOW]);
         s.under_way += !error;
         while (error && !status && s.under_way)
-            status = retire(&s); // those under way tell what had been moved
+            status = retire(&s); // those under way show what had been moved
         if (error && !status)
             status = fail_moved(&s, error, mwu_link_why(&u->link, why));
     }

@@ -3,7 +3,7 @@
 // The two bulk endpoints of one device as a queue of transfers, on libusb-1.0. IN transfers are
 // always queued; OUT transfers are sent from a few buffers. One thread of the pipe's own handles
 // libusb's events and calls the owner back, with the pipe's lock held. All other calls come from
-// one thread at a time, and unless said otherwise with the lock held.
+// one thread at a time, and unless stated otherwise with the lock held.
 #ifndef MW_USB_PIPE_H
 #define MW_USB_PIPE_H
 
@@ -55,7 +55,7 @@ struct mwu_pipe {
     libusb_device_handle *handle;
     const struct mwu_pipe_owner *owner;
     pthread_mutex_t lock;
-    pthread_cond_t changed; ///< somebody may wait for what has happened
+    pthread_cond_t changed; ///< an event has come for which a thread may wait
     pthread_t thread;
     int stop; ///< of the thread
     enum mwu_health health;
@@ -79,12 +79,12 @@ void mwu_pipe_stop(struct mwu_pipe *pipe);
 struct mwu_slot *mwu_pipe_buffer(struct mwu_pipe *pipe);
 /// Send its first `count` bytes as one transfer. Returns false where the pipe is not well.
 bool mwu_pipe_send(struct mwu_slot *slot, size_t count);
-/// End all transfers, wait until they have, reset the device on the bus where asked to, undo halts,
-/// and queue IN transfers anew. Returns false where the device is gone or does not take them. Gives
-/// the lock up in between.
+/// End all transfers and wait until they have ended. If `reset`, reset the device on the bus. Clear
+/// halts, and queue IN transfers again. Returns false if the device is gone or does not take them.
+/// Releases the lock in between.
 bool mwu_pipe_restart(struct mwu_pipe *pipe, bool reset);
-/// End waits: the owner has something to tell to who waits. A buffer that is free again, where
-/// there was none, does so by itself; nothing else does.
+/// End waits: the owner has news for the waiting thread. Only a buffer that becomes free again,
+/// when none was free, ends waits without this call.
 void mwu_pipe_wake(struct mwu_pipe *pipe);
 /// Wait until that, or until `deadline` (CLOCK_MONOTONIC) has come.
 void mwu_pipe_wait(struct mwu_pipe *pipe, const struct timespec *deadline);

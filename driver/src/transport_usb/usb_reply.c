@@ -139,7 +139,7 @@ static void end_of_transfer(struct mwu_reply *r)
         enter(r, MWU_HEADER);
         break;
     case MWU_HEADER:
-        if (r->have) // a zero-length packet alone says nothing
+        if (r->have) // a zero-length packet alone has no meaning
             fail(r, "a header that was cut short");
         break;
     case MWU_PAYLOAD:

@@ -103,7 +103,7 @@ static int check_features(struct usb *u)
     return mwi_fail(MW_ERR_VERSION, "%s: the device has no fabric", u->name);
 }
 
-/// A SYNC that was answered before INFO was not tells the firmware from the link.
+/// If SYNC was answered and INFO was not, the failure is the firmware's, not the link's.
 int mwu_greet(struct usb *u)
 {
     int status = mwu_link_info(&u->link, &u->info);
@@ -140,7 +140,7 @@ int mwu_connect(const struct mw_open_options *o, struct usb **usb)
     status = mwu_link_start(&u->link, u->device.context, u->device.handle,
                             o->timeout_ms ? o->timeout_ms : TIMEOUT_MS);
     if (status) {
-        mwi_fail(status, "%s: %s", u->name, u->link.message); // nobody else has it any more
+        mwi_fail(status, "%s: %s", u->name, u->link.message); // it is lost with the link
         mwu_device_close(&u->device);
         free(u);
         return status;

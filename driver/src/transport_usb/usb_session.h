@@ -24,7 +24,7 @@ int mwu_status_code(uint32_t status);
 /// yet; and let it go.
 int mwu_connect(const struct mw_open_options *options, struct usb **usb);
 void mwu_disconnect(struct usb *usb);
-/// Fail with what the link says.
+/// Fail with the link's message.
 int mwu_failed(struct usb *usb, int error);
 /// A request and its reply; a code, with a message.
 int mwu_call(struct usb *usb, struct mwu_request *request);
