@@ -15,8 +15,8 @@
 /// Picoseconds that a 16-byte flit takes at 450 GB/s, a direction of NVLink 4 of one GPU.
 static const double FLIT_PS = 16e12 / 450e9;
 
-/// The layer that the times are notified of: DySHARP's Large, DeepSeek-V3's, on 32 GPUs (arXiv
-/// 2605.05607, workloads), with as many tokens of each as a sequence has.
+/// The layer for which the times are stated: DySHARP's Large, DeepSeek-V3's, on 32 GPUs (arXiv
+/// 2605.05607, workloads). Each GPU has as many tokens as a sequence.
 static const struct {
     unsigned gpus, k, hidden, tokens;
 } reference = {32, 8, 7168, 8192};

@@ -11,12 +11,12 @@
 struct mw_link_parameters;
 struct mw_workload;
 
-/// Cycles of the fabric; 0: not charged. Which a system has is its generator's to say.
+/// Cycles of the fabric; 0: not charged. Its generator determines which of them a system has.
 struct mw_costs {
     unsigned launch;   ///< in front of every kernel of a layer
     unsigned exchange; ///< until counts that have come from all GPUs can be used
-    unsigned barrier;  ///< until the end of a barrier of all GPUs is known
-    unsigned poll;     ///< until a flag of another GPU is known
+    unsigned barrier;  ///< until the end of a barrier of all GPUs is detected
+    unsigned poll;     ///< until a flag of another GPU is detected
     unsigned address;  ///< per token that is sent to addresses which software makes
     unsigned order;    ///< per token of unit control's order
 };

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the routing of a run asks of the GPUs: how many rows each of them gets.
+// What the routing of a run requires of the GPUs: how many rows each of them gets.
 #ifndef MW_HOST_DEMAND_H
 #define MW_HOST_DEMAND_H
 
 #include "trace/workload.h"
 
-/// Of several layers: the most that any of them asks, since all are laid out alike.
+/// Of several layers: the most that any of them requires, since all are laid out alike.
 struct mw_demand {
     struct mw_shape shape;
     unsigned k, experts;
     unsigned replicas;        ///< of the experts, where lists name places
-    bool given;               ///< by a trace: no option says how many experts there are
+    bool given;               ///< by a trace: no option sets the number of experts
     unsigned layers;          ///< batches included
     unsigned rows_per_expert; ///< most tokens of an expert
     unsigned rows_per_list;   ///< most tokens of an expert and one home

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the routing of a layer asks of its GPUs, whatever the system.
+// What the routing of a layer requires of its GPUs, independent of the system.
 #ifndef MW_HOST_FACTS_H
 #define MW_HOST_FACTS_H
 

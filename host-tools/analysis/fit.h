@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a run fits: what it takes of each GPU's memory and tables, by what it is for; and what
-// the simulation of it takes of this machine. The library lays out the memories; here is why they
-// are as large as they are, for messages.
+// Whether a run fits: how much of each GPU's memory and tables it takes, by purpose, and how much
+// of this machine its simulation takes. The library lays out the memories. This file has the
+// reasons for their sizes, for messages.
 #ifndef MW_HOST_FIT_H
 #define MW_HOST_FIT_H
 
@@ -27,14 +27,13 @@ struct mw_fit {
     uint64_t bytes, touched; ///< sums
 };
 
-/// Sizes of a layer from what its routing asks; `multicast`: not unicast, which
-/// has rows of its own.
+/// Sizes of a layer from its routing's demand. `multicast`: not unicast, which has rows of its own.
 void mw_fit_config(struct mw_layer_config *config, const struct mw_demand *demand, bool multicast);
 /// Regions for the sizes of `config`, as mw_layout_make takes them.
 void mw_fit_make(struct mw_fit *fit, const struct mw_layer_config *config,
                  const struct mw_device_info *info, const struct mw_demand *demand);
-/// MW_EXIT_INPUT, and a line that says what is too large, by how much, why, and which option to
-/// change, where the device cannot hold that.
+/// If the device cannot hold that, MW_EXIT_INPUT, and a line: what is too large, by how much, why,
+/// and which option to change.
 int mw_fit_check(const struct mw_fit *fit, const struct mw_device_info *info,
                  const struct mw_demand *demand, struct mw_error *err);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a layer asks of the parts of each GPU, see resources.h. Rows alone count: routing entries,
-// counts and instructions are a few percent of the reads.
+// What a layer requires of the parts of each GPU, see resources.h. Only rows count: routing
+// entries, counts and instructions are a few percent of the reads.
 #include "analysis/resources.h"
 
 #include "analysis/bounds.h"

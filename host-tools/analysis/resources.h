@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a layer asks of a GPU's own parts, beside the links: its hub's adder, its expert engine, the
-// banks of its memory (docs/design/systems.md, Bounds).
+// What a layer requires of a GPU's own parts, besides the links: its hub's adder, its expert
+// engine, the banks of its memory (docs/design/systems.md, Bounds).
 #ifndef MW_HOST_RESOURCES_H
 #define MW_HOST_RESOURCES_H
 

@@ -21,10 +21,10 @@ enum mw_exit {
     /// By Ctrl-C, 128 + SIGINT as shells have it. The process ends with that of its
     /// signal (interrupt.h).
     MW_EXIT_INTERRUPTED = 130,
-    MW_EXIT_PIPE = 141, ///< nobody reads standard output any more: 128 + SIGPIPE; without a line
+    MW_EXIT_PIPE = 141, ///< standard output has no reader: 128 + SIGPIPE; without a line
 };
 
-/// What help says of those that mean the same everywhere.
+/// Help texts of those that mean the same everywhere.
 #define MW_EXIT_FAILED_TEXT \
     "the machine failed: no memory, a lost device, or a file or standard output that cannot be " \
     "written; 141, without a message: the reader of standard output is gone"

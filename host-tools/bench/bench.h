@@ -25,8 +25,8 @@ enum {
 };
 
 struct mw_bench_params {
-    bool named;                  ///< what to run was said: the next two
-    bool run[MW_BENCH_PATTERNS]; ///< patterns asked for, by their index
+    bool named;                  ///< the command line has the next two
+    bool run[MW_BENCH_PATTERNS]; ///< requested patterns, by their index
     bool latency;                ///< the ping-pong instead
     struct mw_device_choice device;
     unsigned gpus, flit_bytes, link_latency; ///< the first two 0 only while parsing
@@ -37,7 +37,7 @@ struct mw_bench_params {
     unsigned window;         ///< look-ahead window of the switch, store packets of an input; 0: all
     unsigned row;            ///< bytes, 0: the pattern's own
     unsigned dtypes, redops; ///< masks of types and operators of reductions; those that exist run.
-                             ///< Bits MW_DTYPES and MW_REDOPS: all were asked for
+                             ///< Bits MW_DTYPES and MW_REDOPS: all were requested
     unsigned experts, k;
     bool k_given, experts_given;
     bool distribution; ///< of the latencies in the switch, for each line
@@ -166,7 +166,7 @@ struct mw_bench_latency {
 int mw_bench_interrupted(const struct mw_bench *b);
 /// Exit status of a library call that failed; the message goes to b->err.
 int mw_bench_failed(const struct mw_bench *b, const char *what, int code);
-/// Settings of the layer that the options ask for, on top of mw_layer_defaults.
+/// Settings of the layer from the options, on top of mw_layer_defaults.
 int mw_bench_configure(struct mw_bench *b);
 /// Lay out the memories for b->config, by b->info.
 int mw_bench_layout(struct mw_bench *b);

@@ -237,8 +237,8 @@ static int run_sizes(struct job *j, const struct mw_pattern *pattern, uint64_t *
     return status;
 }
 
-/// All types and operators that were asked for, one behind the other; where those are all types,
-/// those of the device.
+/// All requested types and operators, one after the other. If all types were requested, those of
+/// the device.
 static int run_reductions(struct job *j, const struct mw_pattern *pattern, uint64_t *wrong)
 {
     struct mw_bench *b = &j->bench;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all patterns ask of libmoeswitch.
+// The calls of libmoeswitch that all patterns share.
 #include "bench/bench.h"
 #include "device/setting_table.h"
 

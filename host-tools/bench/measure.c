@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One line of the bench: load, run, look at the counters while it runs, check, and make figures of
-// it. Ports are read one after the other, and the device gets on meanwhile: each port's counters go
-// with the cycles at which they were read.
+// One line of the bench: load, run, poll the counters while it runs, check, and compute the
+// figures. Ports are read one after the other, and the device advances meanwhile. So each port's
+// counters are stored with the cycles at which they were read.
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "bench/bench.h"

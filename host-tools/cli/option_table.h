@@ -11,7 +11,7 @@
 
 /// A name, and what it is: a value of an option, a word of a command, a column, an exit status.
 struct mw_term {
-    const char *name, *text; ///< text: one line, or NULL where the name says it
+    const char *name, *text; ///< text: one line, or NULL if the name is enough
 };
 /// The i-th of a list of them; false behind the last.
 typedef bool mw_terms(unsigned i, struct mw_term *term);
@@ -51,8 +51,8 @@ struct mw_option {
     /// Of the value, for people: "N". Completion gives the names of files for "FILE",
     /// of folders for "DIR".
     const char *value;
-    /// What it does. In it `{}` stands for the range of a number, or for the values that there are,
-    /// and `{default}` for what a number is where nothing is said.
+    /// What it does. In it, `{}` is replaced by the range of a number, or by the list of values,
+    /// and `{default}` by a number's default.
     const char *text;
     mw_terms *terms; ///< the values that there are, or NULL
     bool repeats;    ///< may be there several times, as each adds something
@@ -88,8 +88,7 @@ struct mw_option {
 
 enum { MW_MAX_OPTIONS = 96 };
 
-/// Something that help and manual page tell behind the options: what the columns
-/// are, exit statuses.
+/// A section of help and manual page after the options: columns, exit statuses.
 struct mw_section {
     const char *title;
     mw_terms *terms;
@@ -105,15 +104,15 @@ struct mw_option_table {
     mw_terms *words;                  ///< what such a word may be, or NULL
     const char *file;                 ///< or it is a file ("FILE") or a folder ("DIR"); or NULL
     const char *summary;              ///< half a line
-    const char *synopsis;             ///< what stands behind the command, a line for each form
-    const char *text;                 ///< what it does, and what is to be known
+    const char *synopsis;             ///< the words after the command, a line for each form
+    const char *text;                 ///< what it does, and what users need for it
     const struct mw_section *section; ///< up to one without a title; or NULL
-    /// Set all parameters to what they are where nothing is said; NULL: all zero.
+    /// Set all parameters to their defaults; NULL: all zero.
     void (*defaults)(void *params);
     size_t params_bytes; ///< of them
 };
 
-/// What a command line said, of each option of the table. After `help` nothing else was looked at.
+/// Which options of the table a command line has. After `help`, no other word was read.
 struct mw_options_said {
     bool help;
     bool given[MW_MAX_OPTIONS];
@@ -122,8 +121,8 @@ struct mw_options_said {
 /// The ends of a number's range, as text.
 enum { MW_END_BYTES = 24 };
 const char *mw_option_end(const struct mw_option *option, uint64_t end, char text[MW_END_BYTES]);
-/// Read the words behind argv[0] into `params`. A word that takes back what one before it said, as
-/// the second --gpus, is refused.
+/// Read the words after argv[0] into `params`. A word that would override an earlier one, as a
+/// second --gpus, is refused.
 int mw_options_parse(const struct mw_option_table *table, int argc, char **argv, void *params,
                      struct mw_options_said *said, struct mw_error *err);
 bool mw_option_given(const struct mw_option_table *table, const struct mw_options_said *said,

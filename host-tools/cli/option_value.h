@@ -30,12 +30,12 @@ int mw_set_real(const char *name, const char *text, double low, double high, dou
                 struct mw_error *err);
 /// `--flit-bytes`: 8 or 16, an unsigned.
 int mw_set_flit_bytes(void *flit_bytes, const char *name, const char *text, struct mw_error *err);
-/// What to tell where the value is none of a list.
+/// Fail because the value is none of a list.
 int mw_fail_choice(const char *name, const char *text, mw_terms *terms, struct mw_error *err);
 mw_terms mw_flit_byte_values;
 /// The name of a file or folder, which is not empty.
 int mw_set_path(const char *name, const char *text, const char **path, struct mw_error *err);
-/// NAME=VALUE: one more of a struct mw_settings. Which names there are is the caller's to know
+/// NAME=VALUE: one more of a struct mw_settings. The caller has the names that there are
 /// (setting_table.h).
 int mw_add_setting(void *settings, const char *name, const char *text, struct mw_error *err);
 

@@ -46,15 +46,15 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
 /// The exit status for a code of the library, with its message behind `what`.
 int mw_device_failed(struct mw_error *err, const char *what, int code);
 
-/// What is asked of a command that only needs a device.
+/// Parameters of a command that only needs a device.
 struct mw_device_asked {
     struct mw_device_choice device;
     const char *device_text;
-    unsigned gpus, flit_bytes; ///< 0: not said
+    unsigned gpus, flit_bytes; ///< 0: not given
     bool help;
 };
 
-/// The options that say it, and the one loop for them.
+/// Their options, and the one loop for them.
 #define MW_DEVICE_ASKED_OPTIONS \
     MW_DEVICE_OPTION(0, mw_set_device_asked), \
         MW_UNSIGNED("gpus", offsetof(struct mw_device_asked, gpus), MW_MIN_GPUS, MW_MAX_GPUS, "N", \
@@ -63,12 +63,12 @@ struct mw_device_asked {
                   mw_flit_byte_values, "F", \
                   "bytes of a flit of the simulated device, {} (default 16)")
 int mw_set_device_asked(void *asked, const char *name, const char *text, struct mw_error *err);
-/// Parse by the command's table. Where help was asked for it is printed, and `help` set.
+/// Parse by the command's table. If help was requested, it is printed, and `help` is set.
 int mw_device_parse(const struct mw_option_table *table, struct mw_device_asked *asked, int argc,
                     char **argv, FILE *out, struct mw_error *err);
 /// Open it; `asked` gets its sizes.
 int mw_device_open(struct mw_device_asked *asked, struct mw_device **device, struct mw_error *err);
-/// Tell the error, if there is one, and hand on the exit status.
+/// Print the error, if there is one, and return the exit status.
 int mw_device_finish(int status, const struct mw_error *err, FILE *errors);
 
 /// The options of the commands.

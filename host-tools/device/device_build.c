@@ -100,7 +100,7 @@ static bool make_model(const struct mw_open_options *o, const struct build *b)
     snprintf(folder, sizeof folder, "B=%s", b->folder);
     pid_t parent = getpid(), child = fork();
     if (child == 0) {
-        // minutes of compilers do not go on for nobody
+        // compilers must not run on for minutes without a user
         if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
             _exit(127);
         dup2(STDERR_FILENO, STDOUT_FILENO);

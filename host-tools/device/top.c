@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See top.h. Each look asks the owners for samples until the next one; so the first one
-// often has none. On a terminal the screen is drawn anew each time, on its alternate page,
-// which is left at any end.
+// See top.h. Each look requests samples from the owners until the next look, so the first one often
+// has none. On a terminal the screen is drawn anew each time, on its alternate page, which is left
+// at any end.
 #include "device/top.h"
 
 #include "base/error.h"
@@ -182,7 +182,7 @@ static int run(const struct asked *a, struct screen *s, struct mw_error *err)
 {
     struct mw_shared list[DEVICES];
     int status = MW_EXIT_OK;
-    look(a, list); // asks for the samples that are shown first
+    look(a, list); // requests the samples that are shown first
     for (unsigned i = 0; !status && (!a->count || i < a->count); i++) {
         rest(a->interval);
         if (ended)

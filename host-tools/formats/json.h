@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JSON. Writer: a text in memory whose bytes depend on the calls alone, so that two equal runs
-// write equal files. Reader (json_read.c): cJSON does the parsing; messages, and what cJSON
-// lets pass, are ours.
+// write equal files. Reader (json_read.c): cJSON does the parsing. This reader adds messages, and
+// checks what cJSON accepts.
 //
 // Whole numbers above 2^53 - 1 are strings of their digits, as RFC 7493 (I-JSON) recommends:
-// readers that keep numbers as doubles, as JavaScript does, would round them. Python's int()
-// and JavaScript's BigInt() take both. Our own reader takes such a number in either form,
-// and loses no digit.
+// Readers that keep numbers as doubles, as JavaScript does, would round them. Python's int() and
+// JavaScript's BigInt() take both. Our own reader takes such a number in either form, and loses no
+// digit.
 #ifndef MW_HOST_JSON_H
 #define MW_HOST_JSON_H
 
@@ -24,8 +24,8 @@ enum { MW_JSON_DEPTH = 16, MW_JSON_NUMBER_BYTES = 40 };
 #define MW_JSON_EXACT ((UINT64_C(1) << 53) - 1)
 
 struct mw_json;
-/// Reported of every value that is no object and no array, before it is written: its key, or NULL
-/// in an array, and its text, empty for null.
+/// Called before each value that is no object and no array is written. It gets the key, or NULL in
+/// an array, and the text, empty for null.
 typedef void mw_json_watch(void *context, const struct mw_json *j, const char *key,
                            const char *text);
 
@@ -39,7 +39,7 @@ struct mw_json {
     mw_json_watch *watch; ///< or NULL
     void *watch_context;
     struct {
-        const char *key; ///< under which it stands in the level around it, or NULL; the caller's
+        const char *key; ///< of this level in the one around it, or NULL; the caller's
         unsigned items;  ///< values written at this level
         bool on_line;    ///< this level and those inside it stay on one line
         char close;
@@ -65,8 +65,8 @@ void mw_json_null(struct mw_json *j, const char *key);
 int mw_json_close(struct mw_json *j, struct mw_error *err);
 void mw_json_free(struct mw_json *j);
 
-/// A number for tables and command lines: a whole one without an exponent, others with as few
-/// digits as give the same number when they are read.
+/// A number for tables and command lines: a whole one without an exponent, others with the fewest
+/// digits that give the same number when read.
 void mw_number_text(char text[MW_JSON_NUMBER_BYTES], double value);
 
 /// The whole of a regular file of at most `most` bytes, which `what` names, as JSON, to be deleted

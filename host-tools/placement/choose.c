@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What senders do where experts have several places, see place.h. A sender knows the placement, its
-// own tokens, and what it has sent. Only MW_CHOICE_SHARED looks at what others send.
+// What senders do if experts have several places, see place.h. A sender has the placement, its own
+// tokens, and what it has sent. Only MW_CHOICE_SHARED uses what others send.
 #include "base/random.h"
 #include "placement/place.h"
 
@@ -20,7 +20,7 @@ struct index {
 /// A GPU that sends its tokens in their order.
 struct sender {
     unsigned home;
-    unsigned *given; ///< rows to each GPU that it knows of, its own GPU's included
+    unsigned *given; ///< rows to each GPU that it counts, its own GPU's included
 };
 
 static unsigned gpu_of(const struct index *x, unsigned place)

@@ -73,8 +73,8 @@ static void put(struct gpu *g, const struct copy *c)
     g->sum += c->share;
 }
 
-/// Every GPU with room has the expert. A full one that has not gives one of its own to a GPU with
-/// room, which has fewer, so that one of them is not there yet.
+/// Every GPU with room has the expert. A full GPU without it moves one of its own experts to a GPU
+/// with room. That GPU has fewer, so at least one of them is not there yet.
 static void make_way(struct gpu *gpu, const struct mw_place_sizes *s, const struct copy *c,
                      const double *share)
 {

@@ -15,7 +15,7 @@ enum mw_replica_choice {
     MW_CHOICE_HASH,   ///< by a hash of token and expert
     MW_CHOICE_LEAST,  ///< the GPU that it has given the fewest rows so far
     MW_CHOICE_NEAR,   ///< a GPU that gets the token anyway or is its home, else as `least`
-    MW_CHOICE_SHARED, ///< the GPU that all senders have given the fewest, as nobody but a switch
+    MW_CHOICE_SHARED, ///< the GPU that all senders have given the fewest, as only a switch
                       ///< sees
 };
 

@@ -56,8 +56,8 @@ static void add_head(const struct mw_task *t, struct stage *s, double head)
     s->part[MW_P_HEAD] += head + back;
 }
 
-/// The stage that takes longest. The stage with the head has fewer layers, so that all stages have
-/// about the mean; but none has a part of a layer or of the head.
+/// The stage that takes longest. The stage with the head has fewer layers, so all stages take about
+/// the mean. No stage has a part of a layer or of the head.
 static int slowest_stage(struct mw_planner *p, const struct mw_parallel *how, unsigned system,
                          struct mw_step *step, struct stage *slowest, struct mw_error *err)
 {

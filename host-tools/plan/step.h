@@ -62,7 +62,7 @@ struct mw_planner {
 };
 
 /// Rows of both kinds on a plane of the task's machine. MW_EXIT_INPUT: a row is no whole number of
-/// flits, or the machine states no rate of a type, no capacity or no network where it is needed.
+/// flits, or the machine lacks a needed rate of a type, capacity or network.
 int mw_planner_make(struct mw_planner *p, struct mw_error *err);
 void mw_planner_free(struct mw_planner *p);
 

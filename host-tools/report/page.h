@@ -11,8 +11,8 @@
 enum mw_page { MW_PAGE_RUN, MW_PAGE_PLAN };
 
 /// The page of a text that mw_json_close has ended: HTML of `size` bytes, ended by a NUL; free()
-/// it. NULL: no memory. The JSON is on it without its white space, and each "<" as an escape, so
-/// that no string of it ends the element that it stands in.
+/// it. NULL: no memory. The JSON is on it without its white space. Each "<" of it is an escape, so
+/// that no string ends the element around the JSON.
 char *mw_page_html(enum mw_page page, const struct mw_json *json, size_t *size);
 
 #endif

@@ -32,7 +32,7 @@ static int make_room(struct mw_run *run, struct mw_error *err)
     return status;
 }
 
-/// What the run will take, and whether its layers are large enough to tell something.
+/// What the run will take, and whether its layers are large enough for a conclusion.
 static void tell(struct mw_run *run)
 {
     struct mw_forecast f;
@@ -87,7 +87,7 @@ static void warn_of_credits(const struct mw_run *run)
     mw_round_trip_warn(run->err, &trip);
 }
 
-/// Every system that was asked for, and the tables behind their lines.
+/// Every requested system, and the tables after their lines.
 static int run_systems(struct mw_run *run, struct mw_error *err)
 {
     mw_run_choose(run);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch run`: one MoE layer, or several, under one or all systems. experiment/params.h has
-// what is asked of a run, systems/systems.h who carries it out, report/report.h what came out.
+// `moeswitch run`: one MoE layer, or several, under one or all systems. experiment/params.h has the
+// parameters of a run, systems/systems.h executes it, and report/report.h prints the result.
 #ifndef MW_HOST_RUN_H
 #define MW_HOST_RUN_H
 

@@ -253,8 +253,8 @@ static void wait_a_little(struct group *g)
     pthread_cond_timedwait(&g->changed, &g->lock, &t);
 }
 
-/// Until everything was handed on, or nothing runs any more that was told to stop. Returns whether
-/// the threads are at their end.
+/// Run until all results were passed on or, after a request to stop, nothing runs any more. Returns
+/// whether the threads have ended.
 static bool supervise(struct group *g, int *status, struct mw_error *err)
 {
     unsigned handed = 0;

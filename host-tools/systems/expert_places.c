@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the device comes to know where a layer's experts are. Where lists name places, its expert map
-// has the placement, and each GPU's lists have the numbers of that map. An expert keeps its number
-// at its first place; its other places have numbers behind those of all experts.
+// How the device gets the places of a layer's experts. If lists have places, its expert map has the
+// placement, and each GPU's lists have the numbers of that map. At its first place, an expert keeps
+// its number. Its other places have numbers above those of all experts.
 #include "systems/job.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of its mechanisms `moeswitch` leaves out of a layer that is too small for them. Decided by
-// the layer's shape, which every GPU knows before it begins, never by its routing.
+// Which of its mechanisms `moeswitch` leaves out of a layer that is too small for them. The layer's
+// shape decides, which every GPU has before the layer begins. Its routing never does.
 #include "systems/systems.h"
 
 #include <math.h>

@@ -16,8 +16,8 @@
 
 enum { RANGES = MW_OVERLAP_RANGES, PARTS = MW_RANGE_PARTS, WINDOW = 3 };
 
-/// Ends of the ranges in parts of the tokens: small at last, as what is done with the last one
-/// has nothing beside it.
+/// Ends of the ranges in parts of the tokens. The last ranges are small, as no other range overlaps
+/// the work on the last one.
 const unsigned mw_overlap_ends[RANGES] = {5,  10, 15, 20, 25, 30, 35,   40,
                                           45, 49, 53, 57, 60, 62, PARTS};
 
@@ -25,8 +25,8 @@ const unsigned mw_overlap_ends[RANGES] = {5,  10, 15, 20, 25, 30, 35,   40,
 /// flags of ranges.
 enum { EXPERTS = MW_EV_SW0, ROWS, SUMS = ROWS + WINDOW };
 
-/// Wait until `gpus` have flagged the range on its counter of those from `first`
-/// on, and it is known.
+/// Wait until `gpus` have flagged the range on its counter of those from `first` on, and the poll
+/// has detected it.
 static void wait_flags(struct mw_stream *s, unsigned first, unsigned range, unsigned gpus,
                        uint32_t cycles)
 {

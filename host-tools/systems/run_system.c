@@ -84,8 +84,8 @@ static int load_layer(struct job *j, double moving)
 
 // ---- running ------------------------------------------------------------------------------------
 
-/// Tokens finish early where everything overlaps; where phases follow each other, only at the end,
-/// so that time against the bound tells more.
+/// If everything overlaps, tokens finish early. If phases follow each other, they finish only at
+/// the end, and time against the bound is the better estimate.
 static int show_progress(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
     struct job *j = context;

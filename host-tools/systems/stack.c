@@ -3,8 +3,8 @@
 // A stack of layers through the device's queue, without the host in between: all forward layers,
 // then the backward layers in the opposite order. The output rows of each are the hidden values, or
 // the gradients, of the next one, in the same memory. A device keeps the handle of the layer that
-// counted last. So the backward layer of the last forward layer has it, and the others count again,
-// or their forward layers run once more before them (recompute).
+// counted last, which the backward layer of the last forward layer uses. Before the others, their
+// forward layers run once more (recompute), or they count again.
 //
 // Each of these layers has run by itself before, and its bits and flits are checked. Here bits and
 // cycles have to be the same, and the counters of the layer that ends the stack.

@@ -128,7 +128,7 @@ static bool has_tp(const struct mw_run_params *params, const struct mw_tp_system
 }
 
 /// One of the list `text`: a system of MoE layers, of tensor-parallel workloads, or of both.
-/// `known` are the names for the message about another one.
+/// `known` has the names for the message about an unknown one.
 static int add(struct mw_run_params *params, const char *option, const char *text, const char *at,
                size_t length, mw_terms *known, struct mw_error *err)
 {

@@ -16,7 +16,7 @@ mw_terms mw_system_values;
 /// The same of the systems that run MoE layers; others are refused.
 mw_option_set mw_set_moe_systems;
 mw_terms mw_moe_system_values;
-/// Whether mw_systems[i] is among those that are asked for.
+/// Whether mw_systems[i] is among the requested ones.
 bool mw_run_asks_for(const struct mw_run_params *params, unsigned i);
 
 #endif

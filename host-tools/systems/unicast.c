@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The system `unicast`, as DeepEP dispatches and combines: one copy with an explicit address per
-// distinct GPU, partial sums made where the experts are and added at home. Explicit addresses need
-// the counts of every GPU first; dispatch ends with a fence and a barrier of all GPUs. Combine
+// distinct GPU. Partial sums are made where the experts are, and added at home. Explicit addresses
+// need the counts of every GPU first; dispatch ends with a fence and a barrier of all GPUs. Combine
 // sends the partial sums of a range of tokens, then a flag. A second stream adds the partial sums
 // of the own tokens of a range when all other GPUs have flagged it, independently of the own
 // experts. A third stream adds the own experts' rows when these have finished.
@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/// SW0 counts the barrier and then the own experts' end, SW1 ranges of own tokens whose remote
-/// partial sums are added up, the rest are flags of ranges.
+/// SW0 counts the barrier and then the own experts' end. SW1 counts ranges of own tokens whose
+/// remote partial sums are added. The others are flags of ranges.
 enum { RANGES = MW_UNICAST_RANGES, SIXTEENTHS = 16 };
 
 /// Ranges of tokens in sixteenths: small at first, so that homes begin early.

@@ -105,15 +105,15 @@ struct mw_workload {
     unsigned k, experts, experts_per_gpu;
     unsigned replicas;      ///< of `experts` places, those beyond one for each expert
     uint16_t *coefficients; ///< of each expert, bf16, see mw_expert_coefficient
-    unsigned layers;        ///< those asked for, each as often as there are batches, or passes
+    unsigned layers;        ///< those requested, each as often as there are batches, or passes
     struct mw_layer *layer;
 };
 
 /// What mw_workload_make takes from the trace, and the shape: check it, and nothing else.
 int mw_workload_check(const struct mw_trace *trace, const size_t *numbers, unsigned layers,
                       const struct mw_shape *shape, struct mw_error *err);
-/// Cut `layers` layers of `trace` (their numbers in `numbers`; a number may come more than once) to
-/// a workload; checks everything it takes from the trace.
+/// Cut `layers` layers of `trace` to a workload. `numbers` has their numbers, which may be
+/// repeated. Checks everything that it takes from the trace.
 int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const size_t *numbers,
                      unsigned layers, const struct mw_shape *shape, struct mw_error *err);
 void mw_workload_free(struct mw_workload *w);
@@ -131,7 +131,7 @@ void mw_workload_set(const struct mw_workload *w, const struct mw_layer *layer, 
 /// c_e of the emulated expert: a bf16 of either sign.
 uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread spread);
 
-/// Layers on the device of each that is asked for, beside batches.
+/// Layers on the device for each requested one, not counting batches.
 static inline unsigned mw_passes_of(const struct mw_shape *shape)
 {
     return shape->passes == MW_RUN_FORWARD ? 1 : MW_PASSES;

@@ -84,7 +84,7 @@ void mwi_state_fed(struct mw_device *device, const struct mw_layout *layout, uns
                    unsigned handle, uint32_t number);
 /// The launched layer has ended; mw_message is that of a `code` that is not 0.
 void mwi_state_ended(struct mw_device *device, int code, uint64_t cycles);
-/// Nobody but who has waited for the launched layer is to get its result.
+/// Only the thread that has waited for the launched layer gets its result.
 void mwi_state_taken(struct mw_device *device);
 /// The fed layer and all before it are done.
 void mwi_state_fed_done(struct mw_device *device, uint32_t number);
@@ -93,7 +93,7 @@ void mwi_state_fed_done(struct mw_device *device, uint32_t number);
 int mwi_state_lost(struct mw_device *device, int code);
 /// The mw_combine that has the device is to end, before its layer runs or after it.
 void mwi_state_moves_canceled(struct mw_device *device);
-/// Nobody waits for what runs any more.
+/// No thread waits for the running layer any more.
 void mwi_state_canceled(struct mw_device *device);
 /// The device is as after power-up.
 void mwi_state_reset(struct mw_device *device);

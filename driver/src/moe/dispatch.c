@@ -2,9 +2,9 @@
 //
 // One MoE layer in DeepEP's words: dispatch, combine, and both in one program.
 //
-// A call of a handle has the device for itself while it moves data and waits in mw_combine
-// (mw_device.combining). Between the phases the device belongs to nobody: a dispatch runs on as a
-// launched layer, and whatever begins after it takes its place.
+// A call of a handle has exclusive use of the device while it moves data and waits in mw_combine
+// (mw_device.combining). Between the phases no call has the device: a dispatch continues as a
+// launched layer, and the next layer replaces it.
 #include "api/wait.h"
 #include "core/registers.h"
 #include "core/state.h"

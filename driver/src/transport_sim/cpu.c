@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processor is asked itself: /proc/cpuinfo, whose names these are, is not there
-// in every process.
+// The features come from the CPUID instruction. Their names are those of /proc/cpuinfo, which not
+// every process can read.
 #include "transport_sim/cpu.h"
 
 #include <stddef.h>

@@ -13,7 +13,7 @@
 int mwu_firmware(void *context, struct mw_firmware *f)
 {
     struct usb *u = context;
-    struct mw_frame_info info; // what is known stays, whatever becomes of this
+    struct mw_frame_info info; // u->info stays as it is if this fails
     int status = mwu_link_info(&u->link, &info);
     if (status)
         return mwu_failed(u, status);

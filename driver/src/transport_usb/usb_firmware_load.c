@@ -160,8 +160,8 @@ static uint64_t now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/// Let the processor start, and see whether this library could use the device then. The registers
-/// are asked before the firmware: one that is not there would keep the link.
+/// Let the processor start, and find out whether this library can then use the device. The
+/// registers are read before the firmware is: a firmware that is not there would block the link.
 static int come_up(struct soc *s)
 {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};

@@ -13,10 +13,9 @@ enum {
     MWU_MESSAGE_SIZE = 200,
 };
 
-/// A request and what became of it. From mwu_link_send until mwu_link_wait returns it
-/// belongs to the link.
+/// A request and its result. From mwu_link_send until mwu_link_wait returns it belongs to the link.
 struct mwu_request {
-    // what is asked for
+    // the request
     uint8_t type; ///< MW_FRAME_
     uint64_t argument;
     uint32_t count;
@@ -26,7 +25,7 @@ struct mwu_request {
     size_t capacity;      ///< of it
     unsigned patience_ms; ///< beyond the link's own timeout, for requests that take time
 
-    // what came of it
+    // the result
     bool done;
     int error;       ///< 0, or a MW_ERR_: there was no reply, mwu_link.message has the cause
     uint32_t status; ///< MW_STATUS_

@@ -140,7 +140,7 @@ int mwu_connect(const struct mw_open_options *o, struct usb **usb)
     status = mwu_link_start(&u->link, u->device.context, u->device.handle,
                             o->timeout_ms ? o->timeout_ms : TIMEOUT_MS);
     if (status) {
-        mwi_fail(status, "%s: %s", u->name, u->link.message); // it is lost with the link
+        mwi_fail(status, "%s: %s", u->name, u->link.message); // the message is freed with u
         mwu_device_close(&u->device);
         free(u);
         return status;

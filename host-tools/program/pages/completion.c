@@ -65,7 +65,7 @@ static void list(FILE *out, mw_terms *terms, const char *behind)
         fprintf(out, "%s%s%s", i ? " " : "", term.name, behind);
 }
 
-/// What may be behind an option: names, "FILE" or "DIR"; "none" is said by nobody.
+/// What may be after an option: names, "FILE" or "DIR". No option lists "none".
 static void value(FILE *out, const char *command, const struct mw_option *o)
 {
     bool assigns = strcmp(o->value, "NAME=VALUE") == 0;
