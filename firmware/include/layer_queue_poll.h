@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What starts the layers of a queue, for who defines, before it includes this, LAYER_QUEUE_CONTEXT,
-// a type, and static functions of a value of it: nothing is called through a pointer, so that the
-// depth of the firmware's stack can be reported from its calls.
+// Starts the layers of a queue. Before its user includes this file, it defines the type
+// LAYER_QUEUE_CONTEXT and static functions of a value `c` of it. Nothing is called through a
+// pointer, so that the depth of the firmware's stack can be computed from its calls.
 //
 //     uint32_t queue_read(c, uint32_t address)       0 where it cannot be read
 //     void     queue_write(c, uint32_t address, value)

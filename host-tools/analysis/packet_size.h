@@ -19,9 +19,9 @@ uint64_t mw_list_flits(unsigned targets, unsigned f);
 uint64_t mw_packet_flits(uint64_t bytes, unsigned targets, unsigned f);
 /// The same of stores of 32 bytes, the last of which may be shorter.
 uint64_t mw_scattered_flits(uint64_t bytes, unsigned f);
-/// What a packet manager makes of a row at best: packets of lines of small stores; what is no whole
-/// store of 32 bytes stays alone. Short rows that fill a part of a line may share its packet with
-/// others, if their addresses say all.
+/// The best case of a packet manager for a row: packets of lines of small stores. A piece that is
+/// no whole store of 32 bytes stays alone. Short rows that fill a part of a line may share its
+/// packet with others, if their addresses are complete.
 uint64_t mw_merged_flits(uint64_t bytes, bool scatter, bool by_token, unsigned f);
 /// A packet with nothing but a header and a target list.
 uint64_t mw_bare_flits(unsigned targets, unsigned f);

@@ -46,7 +46,7 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
     if (system->multicast)
         put(t, p->home, MW_UP, MW_STORE, multicast_flits(w, system, p->remote_rows, f),
             mw_dispatch_bytes(w) + 4ull * w->k);
-    // By an address that says all, the last packet carries token index and expert IDs too.
+    // With complete addresses, the last packet carries token index and expert IDs too.
     uint64_t last = (system->row_sparse ? 0 : 4 + 2ull * w->k) + 4ull * w->k;
     uint64_t row = mw_packet_flits(mw_dispatch_bytes(w), 0, f), more = 0;
     if (system->scatter)
@@ -151,8 +151,8 @@ static void count_gathered(const struct mw_workload *w, unsigned home, bool cach
     }
 }
 
-/// Row counts, fences, flags and barriers: the same for every ordered pair of GPUs. With a handle
-/// nothing is counted, and nothing says that routing entries are there.
+/// Row counts, fences, flags and barriers: the same for every ordered pair of GPUs. With a handle,
+/// nothing is counted, and no flag reports that routing entries are there.
 static void count_pairs(const struct mw_workload *w, const struct mw_system *system, bool cached,
                         unsigned f, struct mw_traffic phases[MW_PHASES])
 {

@@ -29,9 +29,9 @@ enum mw_counts {
     MW_COUNTS_PER_GPU,    ///< 4 bytes for each GPU
 };
 
-/// What a system sends. Rounds, for each ordered pair of different GPUs: a fence is a store packet
-/// without payload and a control packet back; a flag is the store packet alone; a barrier is a
-/// control packet (an event).
+/// What a system sends. Rounds have packets for each ordered pair of different GPUs. A fence is a
+/// store packet without payload and a control packet back. A flag is the store packet alone. A
+/// barrier is a control packet (an event).
 struct mw_system {
     const char *name;
     bool multicast;         ///< dispatch: one packet up and trimmed copies down, with target lists
@@ -39,7 +39,7 @@ struct mw_system {
     bool signals;           ///< one control packet home per remote (token, expert) row
     bool target_list_cache; ///< of a row's packets the first alone carries the target list
     bool switch_reductions; ///< in place of signals and requests: rows are reported to the switch
-    bool partial_tiles;     ///< idle engines start open tiles, whatever the run's options say
+    bool partial_tiles;     ///< idle engines start open tiles, whatever the run's options
     bool token_order;       ///< GPUs exchange copy counts and put their tokens in order by them
     bool dispatch_throttle; ///< ... and keep dispatch and partial sums in step
     struct mw_costs costs;  ///< of software
@@ -101,8 +101,8 @@ static inline unsigned mw_link_tile(const struct mw_link_parameters *link)
 /// What `system` sends in one layer, phase by phase, on links of those flits, with those tiles.
 void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
                       const struct mw_link_parameters *link, struct mw_traffic phases[MW_PHASES]);
-/// What gradients of gate weights have of it, if the layer makes them: a store of 4 bytes home from
-/// each remote (token, expert), added to `t`. No packet manager merges them.
+/// Add to `t` the gradients of gate weights, if the layer makes them: a store of 4 bytes home from
+/// each remote (token, expert). No packet manager merges them.
 void mw_traffic_gradients(const struct mw_workload *w, unsigned layer, unsigned flit_bytes,
                           struct mw_traffic *t);
 /// to += from

@@ -42,7 +42,7 @@ int mw_input_text(char **text, size_t *size, const char *path, size_t most, cons
     } else if (!(*text = calloc(1, *size + 1))) {
         status = mw_fail_memory(err, path);
     } else {
-        *size = fread(*text, 1, *size, f); // fewer where somebody has cut the file since
+        *size = fread(*text, 1, *size, f); // fewer if the file was cut meanwhile
         if (ferror(f))
             status = mw_fail(err, MW_EXIT_FAILED, "%s: cannot read: %s", path, strerror(errno));
     }

@@ -68,7 +68,7 @@ static size_t folder_bytes(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/// Whether a path is a link that the kernel follows to a file whatever its text says: one of /proc.
+/// Whether a path is a link that the kernel follows to a file whatever its text: one of /proc.
 static bool is_magic(const char *path, char folder[PATH_MAX])
 {
     struct statfs fs;
@@ -79,8 +79,7 @@ static bool is_magic(const char *path, char folder[PATH_MAX])
            realpath(name, folder);
 }
 
-/// The descriptor that the link `name` of such a folder stands for, if it is one of
-/// this process; else -1.
+/// The descriptor of the link `name` of such a folder, if it is one of this process; else -1.
 static int own_descriptor(const char *folder, const char *name)
 {
     char self[32], own[48], *end;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Text from outside (names of files and models, values on command lines, what devices and other
-// programs say of themselves) on its way out. The output is valid UTF-8 without control characters.
-// So no name can move a terminal's cursor, break a line of CSV or make a file that a parser
-// refuses.
+// programs report of themselves), on its way out. The output is valid UTF-8 without control
+// characters. So no name can move a terminal's cursor, break a line of CSV or make a file that a
+// parser refuses.
 #ifndef MW_HOST_TEXT_H
 #define MW_HOST_TEXT_H
 

@@ -93,9 +93,9 @@ static uint16_t value(const struct mw_bench *b, unsigned gpu, size_t element)
 }
 
 /// red adds in any order, so its sums must be exact in any. Floats are therefore small whole
-/// numbers, whose sum bf16 can hold with up to 32 GPUs. e5m2 holds whole numbers up to 8. So of
-/// floats of 8 bits, the first seven GPUs have -1 to 1, and the others 0. The buffer to which they
-/// are added begins with the GPU's own source.
+/// numbers, whose sum bf16 can hold with up to 32 GPUs. Whole numbers are exact in e5m2 only up to
+/// 8: of floats of 8 bits, the first seven GPUs have -1 to 1, and the others 0. The buffer to which
+/// they are added begins with the GPU's own source.
 static uint64_t whole_numbers(const struct mw_bench *b, unsigned gpu, uint64_t word)
 {
     enum { FEW = 7 };

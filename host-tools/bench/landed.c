@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of patterns of tokens: rows at explicit addresses, rows and gate weights where the
-// receivers' allocators put them (read from their tables in memory), and the output rows of
-// combine.
+// Results of patterns of tokens: rows at explicit addresses, rows and gate weights at the places
+// from the receivers' allocators, and the output rows of combine. The allocators' tables are read
+// from memory.
 #include "bench/bench.h"
 #include "golden/golden.h"
 
@@ -105,8 +105,7 @@ static uint64_t differing(const uint8_t *a, const uint8_t *b, size_t bytes, size
 /// An entry of the allocation table: valid, epoch, row.
 enum { VALID = 31, EPOCH = 29, ROW_MASK = 0xfffff };
 
-/// The copy of `token` for one expert; `epoch` is that of the table's first entry
-/// that was looked at.
+/// The copy of `token` for one expert; `epoch` is that of the table's first entry that was checked.
 static uint64_t check_copy(struct landing *l, unsigned token, unsigned expert, int *epoch)
 {
     const struct mw_bench *b = l->b;

@@ -242,7 +242,7 @@ const struct mw_option_table mw_bench_table = {
 
 // ---- parsing ------------------------------------------------------------------------------------
 
-/// What the machine says and no option.
+/// Parameters that the machine sets, and no option.
 static int apply_hardware(struct mw_bench_params *p, bool latency_given, struct mw_error *err)
 {
     if (!p->hardware)

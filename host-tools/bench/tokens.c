@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Patterns of tokens: every row goes where its list in the routing table says. Lists are
-// random or from a trace; hidden values, weights and the golden sums are those of a workload
-// of `moeswitch run`.
+// Patterns of tokens: every row goes to the experts of its list in the routing table. Lists are
+// random or from a trace; hidden values, weights and the golden sums are those of a workload of
+// `moeswitch run`.
 #include "base/random.h"
 #include "bench/bench.h"
 

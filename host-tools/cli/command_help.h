@@ -9,16 +9,15 @@
 #include <stdio.h>
 
 enum {
-    MW_OPTION_TEXT_BYTES = 2048, ///< of what help says of an option
+    MW_OPTION_TEXT_BYTES = 2048, ///< of an option's help text
     MW_OPTION_HEAD_BYTES = 64,   ///< of its name and value
 };
 
 void mw_command_help(const struct mw_option_table *table, FILE *out);
 
-/// The parameters of the command where nothing is said, from malloc, or NULL.
+/// The default parameters of the command, from malloc, or NULL.
 void *mw_option_defaults(const struct mw_option_table *table);
-/// The text of an option, with what stands for its `{}` and `{default}`; `defaults`
-/// is of the above.
+/// The text of an option, with its `{}` and `{default}` replaced; `defaults` is of the above.
 void mw_option_text(const struct mw_option *option, const void *defaults,
                     char text[MW_OPTION_TEXT_BYTES]);
 /// "--gpus N"

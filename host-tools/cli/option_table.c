@@ -124,7 +124,7 @@ static int take_word(const struct mw_option_table *t, const char *word, void *pa
                    t->command);
 }
 
-/// What getopt_long returned, and the word that it looked at.
+/// Handle the result of getopt_long, and the word that it read.
 static int take(const struct mw_option_table *t, int id, const char *word, void *params,
                 struct mw_options_said *said, struct mw_error *err)
 {

@@ -12,7 +12,7 @@ enum {
     DUE = 30,     ///< seconds between two lines where there is no terminal
 };
 
-/// What has run for shorter, or to a smaller share, says too little about the rest.
+/// A shorter time, or a smaller share, is too little to estimate the rest.
 static const double TELLING_SECONDS = 1, TELLING_SHARE = 0.005, FRAME = 0.1;
 
 void mw_bar_begin(struct mw_bar *p, FILE *out, bool terminal, double now)

@@ -28,9 +28,10 @@ struct mw_routing {
     double remote;             ///< GPUs of a machine with an expert of a token, its own excluded
     double sampled_remote;     ///< the same in the workload, which may have fewer GPUs
     size_t tokens;             ///< of the whole sample
-    /// Rows of each expert: of the sample; of each range on which experts run under `overlap`; of
-    /// each range under `nvls`, whose last one is the own tokens; of tokens of each GPU of the
-    /// workload. The first dimension is the range or the GPU.
+    /// Rows of each expert: `rows` of the sample, `range_rows` of each range on which experts run
+    /// under `overlap`. `gathered_rows` has those of each range under `nvls`, whose last one is the
+    /// own tokens. `source_rows` has those of the tokens of each GPU of the workload. The first
+    /// dimension is the range or the GPU.
     unsigned *rows, *range_rows, *gathered_rows, *source_rows;
     unsigned experts;
     double busiest; ///< rows of the busiest GPU over the mean

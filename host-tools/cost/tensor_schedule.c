@@ -85,7 +85,7 @@ struct machine {
     double now, hop, row, header; ///< cycles; cycles of a link; flits of a row and of a header
     double buffered;              ///< flits of a multicast that the uplink sends in its gaps
     bool bypass;                  ///< of the adder, for rows of sums
-    double landed_by;             ///< when the last store that nobody waits for is in memory
+    double landed_by;             ///< when the last store without a waiter is in memory
 
     struct mw_stream streams[MW_STREAMS];
     unsigned next[MW_STREAMS];

@@ -245,7 +245,7 @@ static int get_shape(struct mw_transformer *m, const cJSON *root, const char *pa
     if (!status)
         status = get_bool(&m->tied, false, root, "tie_word_embeddings", path, err);
     const unsigned shared = m->shared_size;
-    // which says first what a dense model lacks
+    // which reports first what a dense model lacks
     if (!status)
         status = get(m, root, path, &needed[5], false, err);
     if (!status)

@@ -45,7 +45,7 @@ static void take_signal(int number)
     ended = number;
 }
 
-/// No end leaves the terminal on its other page: signals are looked at between two waits, and
+/// No end leaves the terminal on its alternate page: signals are checked between two waits, and
 /// Ctrl-Z has no effect.
 static void catch_signals(void)
 {
@@ -89,7 +89,7 @@ static struct seen recall(const struct screen *s, const struct mw_shared_id *id)
     return (struct seen){.when = 0};
 }
 
-/// Its owner may not have taken another sample since: then what the last two say stands.
+/// If its owner has taken no new sample since, the result of the last two stays.
 static void take(struct seen *seen, const struct mw_shared *now, double time)
 {
     const struct mw_shared *last = &seen->last;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --hardware of every command: what a machine says of the device where no option does, and what
-// the fabric cannot be.
+// --hardware of every command: the parameters of the device that a machine sets and no option, and
+// what the fabric cannot be.
 #ifndef MW_HOST_MACHINE_H
 #define MW_HOST_MACHINE_H
 

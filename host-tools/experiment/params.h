@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is asked of a run, and what it works on: the trace and the workload of it.
+// The parameters of a run, and its data: its trace and its workload.
 #ifndef MW_HOST_PARAMS_H
 #define MW_HOST_PARAMS_H
 

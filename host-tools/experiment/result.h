@@ -30,8 +30,8 @@ struct mw_wrong_gradient {
     uint32_t expected, got;
 };
 
-/// What the packet managers of all hubs did: stores that came, packets that left, stores that were
-/// merged into others, lines that left full and, not full, by the timer.
+/// Counts of the packet managers of all hubs: stores in, packets out, stores merged into others,
+/// lines that left full, and lines that left by the timer, not full.
 struct mw_merging {
     uint64_t in, out, merged, full, timer;
 };
@@ -47,8 +47,8 @@ struct mw_layer_result {
     struct mw_stall stall[MW_MAX_STALLS]; ///< the same causes in the same order in every layer
     uint16_t *out;                        ///< [N * T][H], the output as read from the device
     uint32_t *dw; ///< [N * T][mw_gradient_places], tables as read; NULL: the layer makes none
-    struct mw_monitor *monitor;   ///< what the ports recorded, NULL if nothing was asked for
-    struct mw_timeline *timeline; ///< what its GPUs did when, NULL if nothing was asked for
+    struct mw_monitor *monitor;   ///< what the ports recorded, NULL if not requested
+    struct mw_timeline *timeline; ///< what its GPUs did when, NULL if not requested
     // Filled in by mw_result_check:
     uint64_t wrong; ///< elements that differ from the golden model
     struct mw_mismatch first;

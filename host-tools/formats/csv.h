@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CSV of what is written as JSON, so that a figure has one name and one place where it is made.
-// Each object of one array of the text's outermost object becomes a line; names of columns are the
-// keys that lead to a value, with dots between them ("up.wire_bytes_mean"). What stands beside the
-// array comes first and is the same in every line. An array of numbers is one value, with spaces
-// between them; arrays of objects are left out.
+// Each object of one array of the text's outermost object becomes a line. Names of columns are the
+// keys that lead to a value, with dots between them ("up.wire_bytes_mean"). The values beside the
+// array come first and are the same in every line. An array of numbers is one value, with spaces
+// between them. Arrays of objects are left out.
 #ifndef MW_HOST_CSV_H
 #define MW_HOST_CSV_H
 

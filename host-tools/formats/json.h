@@ -4,7 +4,7 @@
 // write equal files. Reader (json_read.c): cJSON does the parsing. This reader adds messages, and
 // checks what cJSON accepts.
 //
-// Whole numbers above 2^53 - 1 are strings of their digits, as RFC 7493 (I-JSON) recommends:
+// Whole numbers above 2^53 - 1 are strings of their digits, as RFC 7493 (I-JSON) recommends.
 // Readers that keep numbers as doubles, as JavaScript does, would round them. Python's int() and
 // JavaScript's BigInt() take both. Our own reader takes such a number in either form, and loses no
 // digit.

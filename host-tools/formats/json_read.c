@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON reader, see json.h. cJSON parses. It keeps no places, takes a key twice, and makes doubles
-// of numbers; so its tree and the text, which it found well-formed, are then walked side by side.
+// JSON reader, see json.h. cJSON parses. It keeps no places, accepts a key twice, and makes doubles
+// of numbers. So its tree is then compared with the text, which it found well-formed.
 #include "base/input.h"
 #include "formats/json.h"
 
@@ -59,7 +59,7 @@ static void skip_space(struct walk *w)
         w->at++;
 }
 
-/// A text with a NUL inside would be a shorter one to whoever reads it.
+/// A text with a NUL inside would be shorter for its reader.
 static int skip_string(struct walk *w)
 {
     static const char nul[] = "\\u0000";

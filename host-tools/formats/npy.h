@@ -65,7 +65,7 @@ int mw_npy_read(struct mw_npy *npy, const char *path, unsigned types, struct mw_
 int mw_npy_read_source(struct mw_npy *npy, const struct mw_npy_source *source, unsigned types,
                        struct mw_error *err);
 /// Write three dimensions in C order to `path`, whole or not at all. `stride` and `descr` are not
-/// looked at.
+/// used.
 int mw_npy_write(const char *path, const struct mw_npy *npy, struct mw_error *err);
 void mw_npy_free(struct mw_npy *npy);
 

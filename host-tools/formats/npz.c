@@ -16,10 +16,10 @@
 enum {
     NAME_BYTES = 256,
     LIST_BYTES = 300,
-    DEFLATE_RATIO = 1032, ///< no deflated byte stands for more
+    DEFLATE_RATIO = 1032, ///< bytes that one deflated byte gives, at most
     MEMBERS = 65536,      ///< numpy.savez of more arrays is no trace
 };
-static const uint64_t ZIP64 = 0xffffffff; ///< a size that the zip64 extra field says
+static const uint64_t ZIP64 = 0xffffffff; ///< the size is in the zip64 extra field
 
 struct member {
     const char *path, *name;

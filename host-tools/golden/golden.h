@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The golden model: what a layer's output must be, bit for bit (docs/design/architecture.md,
-// "Numbers"). Plain C arithmetic; it knows nothing of packets, queues or time.
+// "Numbers"). Plain C arithmetic, without packets, queues or time.
 #ifndef MW_HOST_GOLDEN_H
 #define MW_HOST_GOLDEN_H
 

@@ -26,8 +26,8 @@ int mw_set_gemm_type(void *place, const char *name, const char *text, struct mw_
     return mw_fail_choice(name, text, mw_gemm_type_values, err);
 }
 
-/// A number of the file. Ranges are those of machines that can exist: a rate in bytes,
-/// say, is above the most.
+/// A number of the file. Ranges are those of machines that can exist: a rate in bytes, for example,
+/// is above the maximum.
 struct field {
     const char *key;
     size_t offset;

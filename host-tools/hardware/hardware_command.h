@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch hardware`: the machines that --hardware knows, and one of them as a file.
+// `moeswitch hardware`: the machines that --hardware accepts, and one of them as a file.
 #ifndef MW_HOST_HARDWARE_COMMAND_H
 #define MW_HOST_HARDWARE_COMMAND_H
 

@@ -51,7 +51,7 @@ int mw_set_replica_choice(void *choice, const char *name, const char *text, stru
 mw_terms mw_placement_values, mw_expert_load_values, mw_replica_choice_values;
 
 /// Place the experts of `layers` layers (their numbers in `numbers`) of a trace, and make their
-/// lists those of places. The lists are checked. MW_EXIT_INPUT: what is asked for is no placement.
+/// lists those of places. The lists are checked. MW_EXIT_INPUT: the request is no placement.
 int mw_placement_apply(struct mw_trace *trace, const size_t *numbers, unsigned layers,
                        const struct mw_shape *shape, const struct mw_placing *how,
                        struct mw_error *err);

@@ -62,7 +62,7 @@ static int get_trace(struct mw_plan *plan, struct mw_error *err)
     return status;
 }
 
-/// Those that are asked for. Of all systems, one without coefficients is left out.
+/// The requested ones. Of all systems, one without coefficients is left out.
 static int choose_systems(struct mw_plan *plan, struct mw_error *err)
 {
     const struct mw_run_params *run = &plan->params->run;

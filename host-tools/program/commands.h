@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of `moeswitch`, each with the table of its options. Whatever knows all of them goes
+// The commands of `moeswitch`, each with the table of its options. The users of all commands go
 // through this list: the program, manual pages, completion.
 #ifndef MW_HOST_COMMANDS_H
 #define MW_HOST_COMMANDS_H

@@ -98,7 +98,7 @@ static void take_broken_pipe(int number)
     reader_gone = number;
 }
 
-/// A file that may not grow (`ulimit -f`): whoever writes it gets EFBIG, and says so.
+/// A file that may not grow (`ulimit -f`): its writer gets EFBIG, and reports it.
 static void take_file_limit(int number)
 {
     (void)number;

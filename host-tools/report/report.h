@@ -21,8 +21,8 @@ void mw_report_line(FILE *out, const struct mw_summary *s);
 void mw_report_traffic(FILE *out, const struct mw_summary *summaries, unsigned count);
 /// Stalls of all systems by cause.
 void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned count);
-/// What the systems ask of the busiest GPUs' own parts, and which of these or the
-/// links limits them.
+/// What the systems require of the busiest GPUs' own parts, and which of these or the links limits
+/// them.
 void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned count);
 /// The cycles of each pass, and what the handle of the forward layer saves; nothing of one pass.
 void mw_report_passes(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,

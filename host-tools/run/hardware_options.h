@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --hardware of `moeswitch run`: what a machine says of a run where no option does.
+// --hardware of `moeswitch run`: the parameters of a run that a machine sets and no option.
 #ifndef MW_HOST_HARDWARE_OPTIONS_H
 #define MW_HOST_HARDWARE_OPTIONS_H
 
@@ -9,7 +9,7 @@
 
 /// GPUs, link latency, time of an expert's row and the simulated share of a row from
 /// params->hardware, if there is one. Options that were given stay. MW_EXIT_INPUT: the fabric or
-/// the machine cannot do what was asked.
+/// the machine cannot do what was requested.
 int mw_hardware_apply(struct mw_run_params *params, const struct mw_options_said *said,
                       struct mw_error *err);
 

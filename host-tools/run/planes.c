@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See planes.h. The processes are forks of the prepared run, made before it has threads. Each
-// changes the hidden values to those of its plane, runs the systems one after the other, and leaves
-// what came out in a file that both have open. Results hold no pointers then: outputs are checked
-// in the plane's process.
+// changes the hidden values to those of its plane and runs the systems one after the other. It
+// writes the results into a file that both have open. Results hold no pointers then: outputs are
+// checked in the plane's process.
 #include "run/planes.h"
 
 #include "base/interrupt.h"
@@ -87,7 +87,7 @@ static bool leave(const struct mw_run *run, const struct left *left, FILE *file)
     return good && fflush(file) == 0;
 }
 
-/// The longest text with whole lines is kept of what a plane says.
+/// Of a plane's text, the longest part with whole lines is kept.
 static void cut_lines(char *said)
 {
     char *end = strrchr(said, '\n');
@@ -98,7 +98,7 @@ static void cut_lines(char *said)
 static void simulate(struct mw_run *run, unsigned plane, FILE *file, pid_t parent)
 {
     struct left left = {.count = 0};
-    // a plane that nobody waits for does not go on
+    // a plane must not run on without its parent
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
         _exit(errno);
     FILE *nowhere = fopen("/dev/null", "w"), *said = fmemopen(left.said, sizeof left.said, "w");
@@ -206,7 +206,7 @@ static int take(struct mw_run *run, unsigned plane, struct process *p, struct mw
     return status ? status : left.status;
 }
 
-/// Whether a plane's process is over; `err` says why it failed, and then the status is not 0.
+/// Whether a plane's process is over. If it failed, `err` has the cause, and the status is not 0.
 static int look(struct process *p, unsigned plane, struct mw_error *err)
 {
     int ended = 0;

@@ -14,8 +14,8 @@
 void mw_run_defaults(struct mw_run_params *params);
 /// The options that there are.
 const struct mw_option_table *mw_run_option_table(void);
-/// Parse the words after `moeswitch run`. Sets `help` if help was asked for;
-/// the rest is then unset.
+/// Parse the words after `moeswitch run`. Sets `help` if help was requested; the rest is then
+/// unset.
 int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help,
                  struct mw_error *err);
 /// The options of the command.

@@ -344,7 +344,8 @@ const struct mw_option_table mw_run_table = {
 
 // ---- parsing ------------------------------------------------------------------------------------
 
-/// What the model says and no option. Experts and k are those of the trace, where there is one.
+/// Parameters that the model sets, and no option. Experts and k are those of the trace, where there
+/// is one.
 static void apply_model(struct mw_run_params *params, const struct mw_options_said *said)
 {
     const struct mw_model *m = params->model;
@@ -371,7 +372,7 @@ static const char *synthetic_option(const struct mw_options_said *said)
     return NULL;
 }
 
-/// Waves of several systems are a file each, whose names are made of the one that is said.
+/// Waveforms of several systems are a file each, whose names derive from the given one.
 static int check_outputs(const struct mw_run_params *params, struct mw_error *err)
 {
     enum { NAMED = 6 };
@@ -401,7 +402,7 @@ static int check_outputs(const struct mw_run_params *params, struct mw_error *er
     return status ? status : mw_outputs_spare_trace(option, path, count, params->trace, err);
 }
 
-/// What knows nothing of passes.
+/// Options that do not support passes.
 static int check_passes(const struct mw_run_params *params, struct mw_error *err)
 {
     const struct {
@@ -484,7 +485,7 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
                  struct mw_error *err)
 {
     mw_run_defaults(params);
-    params->shape.gpus = params->flit_bytes = 0; // not said
+    params->shape.gpus = params->flit_bytes = 0; // not given
     struct mw_options_said said;
     int status = mw_options_parse(&mw_run_table, argc, argv, params, &said, err);
     *help = said.help;
@@ -510,7 +511,7 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
         params->said.experts = params->experts;
     params->said.model_experts = params->model ? params->model->experts : 0;
     status = check_combination(params, &said, err);
-    if (!status && !params->device.usb) // one on USB is asked when it is needed
+    if (!status && !params->device.usb) // one on USB is read when it is needed
         status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
     return status;
 }

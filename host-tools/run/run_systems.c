@@ -43,7 +43,7 @@ static_assert((int)MW_BAR_PARTS >= (int)MW_SYSTEMS, "a part of the bar for each 
 
 struct group {
     struct mw_run *run;
-    pthread_mutex_t lock; ///< of all that follows, and of what parts say of themselves
+    pthread_mutex_t lock; ///< of all that follows, and of what parts report
     pthread_cond_t changed, golden_made;
     struct mw_bar bar;
     struct part part[MW_SYSTEMS];

@@ -13,7 +13,7 @@ struct mw_run {
     struct mw_trace trace;
     struct mw_workload workload;
     struct mw_expected expected[MW_MAX_LAYERS]; ///< room alone; mw_run_systems makes them
-    struct mw_system systems[MW_SYSTEMS]; ///< those asked for, as settings and layer have them
+    struct mw_system systems[MW_SYSTEMS]; ///< the requested ones, as settings and layer have them
     unsigned asked;                       ///< how many these are
     struct mw_result results[MW_SYSTEMS]; ///< of them, in the order of mw_systems
     struct mw_summary summaries[MW_SYSTEMS];
@@ -24,7 +24,7 @@ struct mw_run {
     FILE *err;
 };
 
-/// The systems that are asked for, as the settings have them; returns how many.
+/// The requested systems, as the settings have them; returns how many.
 unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system systems[MW_SYSTEMS]);
 /// Fill in those of a run, for its workload.
 void mw_run_choose(struct mw_run *run);

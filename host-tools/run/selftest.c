@@ -28,8 +28,8 @@ static const char *test_text(uint32_t test)
     }
 }
 
-/// One of the firmware's tests. They are asked for one by one: a reply has room for one result
-/// of each of 32 GPUs.
+/// One of the firmware's tests. They are requested one by one: a reply has room for one result of
+/// each of 32 GPUs.
 static int own_test(struct mw_device *device, unsigned test, bool *wrong, FILE *out,
                     struct mw_error *err)
 {

@@ -48,7 +48,7 @@ static const char *given(const char *const *list, size_t count, const struct mw_
     return NULL;
 }
 
-/// Times per row of parts that the workload lacks, or that two options say.
+/// Times per row of parts that the workload lacks, or that two options set.
 static int check_cycles(const struct mw_run_params *params, const struct mw_options_said *said,
                         struct mw_error *err)
 {

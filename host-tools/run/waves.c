@@ -19,7 +19,7 @@ static struct sigaction before;
 static void say(const char *text)
 {
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
-        return; // nobody listens
+        return; // standard error has no reader
 }
 
 static void give_up(int number)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of waveforms while they are written. Their writer, Verilator's, ends the program by abort()
-// where it cannot write; what is here makes of that a line, an exit status and no half of a file.
+// Files of waveforms while they are written. If Verilator's writer cannot write, it ends the
+// program by abort(). These functions then print a line, set an exit status, and leave no partial
+// file.
 #ifndef MW_HOST_WAVES_H
 #define MW_HOST_WAVES_H
 

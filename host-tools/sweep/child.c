@@ -24,7 +24,7 @@ static void become(char *const *words, const char *folder, int said, pid_t paren
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0 ||
         dup2(said, STDERR_FILENO) < 0 || (folder && chdir(folder)))
         _exit(NOT_STARTED);
-    // what nobody waits for any more must not go on, beside the one that the next sweep starts
+    // an orphan must not run on beside the program that the next sweep starts
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
         _exit(NOT_STARTED);
     execvp(words[0], words);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs that a sweep starts, and what they say when they fail.
+// Programs that a sweep starts, and their messages when they fail.
 #ifndef MW_SWEEP_CHILD_H
 #define MW_SWEEP_CHILD_H
 
@@ -22,7 +22,7 @@ int mw_child_start(struct mw_child *child, char *const *words, const char *folde
 bool mw_child_ended(struct mw_child *child, int *status);
 /// The same, waiting.
 int mw_child_wait(struct mw_child *child);
-/// The last line that it said, and close that; "" where there is none.
+/// The last line of its output, which is closed; "" if there is none.
 void mw_child_last_words(struct mw_child *child, char *line, size_t size);
 
 #endif

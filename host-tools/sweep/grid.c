@@ -175,7 +175,7 @@ static int add_settings(struct mw_grid *g, const cJSON *object, struct mw_error 
 
 // ---- the whole ----------------------------------------------------------------------------------
 
-/// The most GPUs of the grid's points, as far as it says them.
+/// The most GPUs of the grid's points, as far as it has them.
 static unsigned most_gpus(const struct mw_grid *g)
 {
     const unsigned axis = mw_grid_axis(g, "gpus");
@@ -197,7 +197,7 @@ static bool runs_all(const struct mw_grid *g, const char *system)
         struct mw_tp_problem p = {.gpus = gpus};
         struct mw_error err;
         if (mw_tp_set_kind(&p.o.kind, "workload", g->axis[axis].value[i], &err))
-            continue; // of which the check of the points tells
+            continue; // which the check of the points reports
         if (p.o.kind ? !tp || mw_tp_unfit(&p, tp) : !mw_system_find(system))
             return false;
     }

@@ -39,8 +39,8 @@ struct mw_grid {
 /// value or a list of values each. The value of --set is an object of such. MW_EXIT_INPUT, and a
 /// line, for keys and values that cannot be.
 int mw_grid_read(struct mw_grid *grid, const char *path, struct mw_error *err);
-/// Add an option with one value, which the file must not say. MW_EXIT_INPUT: it does, and
-/// the grid is freed.
+/// Add an option with one value, which the file must not have. MW_EXIT_INPUT: it does, and the grid
+/// is freed.
 int mw_grid_set(struct mw_grid *grid, const char *name, const char *value, struct mw_error *err);
 /// Find out that each point is a run that can be; the line names the first that cannot. `weight`
 /// gets how long each takes, in a unit of its own.

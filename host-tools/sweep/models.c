@@ -14,7 +14,7 @@
 
 enum { KNOWN = 64 }; ///< of more, some are opened again
 
-/// A point as a run; `words` keeps its texts. NULL: it is none, which mw_grid_check says before.
+/// A point as a run; `words` keeps its texts. NULL: it is none, which mw_grid_check reports before.
 static struct mw_run_params *run_of(const struct mw_grid *grid, size_t point,
                                     struct mw_point *words, struct mw_error *err)
 {
@@ -32,7 +32,7 @@ static struct mw_run_params *run_of(const struct mw_grid *grid, size_t point,
     return NULL;
 }
 
-/// The options that say which model a run takes.
+/// The options that select a run's model.
 static int model_of(const struct mw_grid *grid, size_t point, struct mw_open_options *o,
                     struct mw_error *err)
 {

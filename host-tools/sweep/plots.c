@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of a sweep's table by gnuplot, see sweep.h. The script reads results.csv, so that
-// whoever wants another picture changes the script and calls gnuplot.
+// Pictures of a sweep's table by gnuplot, see sweep.h. The script reads results.csv. For another
+// picture, change the script and run gnuplot.
 #include "base/output.h"
 #include "base/text.h"
 #include "sweep/child.h"

@@ -173,7 +173,7 @@ static int fill_cells(const struct mw_grid *g, size_t point, const cJSON *root, 
     return status ? status : set_cell(row, mw_column_find(g, "result"), id, err);
 }
 
-/// One system's report, the one that was asked for.
+/// One system's report, the requested one.
 static bool fits(const struct mw_grid *g, size_t point, const cJSON *root)
 {
     const char *name = mw_grid_value(g, point, mw_grid_axis(g, "system"));

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/// The table's columns of one run, as text; "" where there is nothing to say.
+/// The table's columns of one run, as text; "" where there is no value.
 struct mw_row {
     char **cell;   ///< NULL: there is no result
     double time;   ///< of the unit of its column

@@ -19,7 +19,7 @@
 
 enum { MAX_SIDE_BY_SIDE = 256, PROGRAM_BYTES = 4096 };
 
-/// Seconds that a run has to end in order when it is told to.
+/// Seconds that a run has to end in order after a signal.
 static const double PATIENCE = 5;
 
 // ---- commands -----------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ static void show(struct runner *r)
                       "sweep", text);
 }
 
-/// Tell all that run to end, and then make them.
+/// Send signal `number` to every run.
 static void end_all(struct runner *r, int number)
 {
     for (unsigned i = 0; i < r->s->jobs; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch sweep`: the runs of a grid, each a command of its own that writes one file. What is
-// there of these files is all that a sweep knows of what was done, by whomever.
+// `moeswitch sweep`: the runs of a grid, each a command of its own that writes one file. The files
+// that exist are a sweep's only record of what was done, also by other sweeps.
 #ifndef MW_SWEEP_H
 #define MW_SWEEP_H
 

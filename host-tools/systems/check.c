@@ -9,8 +9,8 @@
 
 enum { FEED_BUFFERS = 2 };
 
-/// What the routing asks under this system: of one that gathers, every GPU gets every token; lists
-/// of sources have no more rows than a source sends.
+/// The routing's demand under this system. If it gathers, every GPU gets every token. Lists of
+/// sources have no more rows than a source sends.
 static struct mw_demand demand_of(const struct mw_system *system, const struct mw_demand *demand)
 {
     struct mw_demand d = *demand;
@@ -124,7 +124,7 @@ static void look_for(struct job *j, const struct mw_system *system, struct mw_le
                  info.local_experts);
 }
 
-/// What the library would say of them as it opens the device.
+/// What the library would report of them as it opens the device.
 static int check_links(struct job *j)
 {
     struct mw_device_info info;

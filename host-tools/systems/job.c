@@ -39,7 +39,8 @@ static bool costs_alone(const struct mw_settings *settings)
     return true;
 }
 
-/// The primitives that the system can do with, as far as is known: a setting may ask for any.
+/// The fewest primitives that are enough for the system, as far as is known: a setting may require
+/// any.
 static enum mw_primitives primitives_of(const struct job *j)
 {
     const struct mw_system *s = j->system;

@@ -15,7 +15,7 @@ struct job {
     const struct mw_system *system;
     const struct mw_generator *generator;
     unsigned experts, k; ///< of a token
-    bool every; ///< primitive that the device can have is asked for, not the system's alone
+    bool every; ///< primitive that the device can have is requested, not only the system's
     struct mw_result *result;
     struct mw_error *err;
 
@@ -39,8 +39,8 @@ struct job {
     unsigned layer;           ///< that runs, an index
     uint64_t own_bound;       ///< of that layer, for progress
     uint64_t cycles;          ///< since its go, as far as is known
-    double from, to; ///< shares of the layer's time between which the step lies that is under way
-    bool stopped;    ///< whoever follows the progress wants no more of it
+    double from, to; ///< shares of the layer's time at which the current step begins and ends
+    bool stopped;    ///< the callback of the progress has stopped it
 };
 
 /// Which system it is: one of mw_systems, or a copy with other settings.
@@ -50,28 +50,27 @@ int mw_job_settings(struct job *j);
 int mw_job_open(struct job *j);
 /// Sizes and primitives of the device.
 int mw_job_info(struct job *j, struct mw_device_info *info);
-/// The configuration's sizes, and the layout of the memories; `fit` tells why it
-/// is as large as it is.
+/// The configuration's sizes, and the layout of the memories; `fit` has the reasons for its size.
 int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *fit);
 /// The streams of a GPU, for mw_streams_load; `job` is a struct job.
 void mw_job_streams(void *job, unsigned gpu, struct mw_stream *s);
 /// A step of the layer begins: the next until the share `to` of its time.
 void mw_job_step(struct job *j, double to);
-/// Tell how far the step is, and find out whether to go on.
+/// Report the progress of the step. Returns whether to continue.
 bool mw_job_goes_on(struct job *j, double done);
 int mw_job_interrupted(struct job *j);
-/// Exit status of a call that failed: whether the run asks for too much, or the device is ill.
+/// Exit status of a call that failed: the run requires too much, or the device is faulty.
 int mw_job_failed(struct job *j, const char *what, int code);
 /// A layer that did not end well: `what`, and the state of a device that is stuck.
 int mw_job_stuck(struct job *j, const char *what, int code);
-/// Wait for a layer of the device's queue (`what` in messages); `fed` tells when it has run.
+/// Wait for a layer of the device's queue (`what` in messages); `fed` has the time of its run.
 int mw_job_wait_fed(struct job *j, uint32_t number, const char *what, struct mw_fed *fed);
 /// Write the expert map of a layer (an index), and what each place computes.
 int mw_job_load_experts(struct job *j, unsigned layer);
 /// Write the routing tables of a layer (an index) at `address` of every GPU.
 int mw_job_load_routing(struct job *j, unsigned layer, uint64_t address);
-/// Write [tokens][hidden] values as rows, some at a time at `address`, where they lie
-/// apart; and read them.
+/// Write [tokens][hidden] values as rows, some at a time at `address`, with gaps between them; and
+/// read them.
 int mw_job_load_rows(struct job *j, uint64_t address, const uint16_t *values, const char *what);
 /// The same with rows of `width` words of 16 bits.
 int mw_job_load_words(struct job *j, uint64_t address, const uint16_t *values, unsigned width,

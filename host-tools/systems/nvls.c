@@ -24,9 +24,9 @@ const unsigned mw_gathered_ends[RANGES] = {1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 
 /// own experts have done.
 enum { GATHERED = MW_EV_SW0, SUMMED, ENTRIES, EXPERTS };
 
-/// Add instructions for the tokens [first, end) of all others', in the order of GPUs p + 1, p + 2,
-/// ... modulo N: one or two ranges of gathered tokens, as the numbers start again at 0 after the
-/// last GPU's.
+/// Add instructions for the tokens [first, end) of all others', in the order of GPUs p + 1, p + 2
+/// and so on modulo N. They are one or two ranges of gathered tokens, as the numbers start again at
+/// 0 after the last GPU's.
 static void add_others(struct mw_stream *s, const struct mw_place *at, uint32_t first, uint32_t end,
                        void (*add)(struct mw_stream *s, const struct mw_place *at, uint32_t first,
                                    uint32_t tokens))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system `overlap`, as COMET overlaps communication and experts inside a layer: the packets of
-// `unicast`, but dispatch, experts and combine side by side, range of tokens by range of tokens. A
-// flag after each range of rows reports that they were sent. Experts start on a range when all GPUs
-// have flagged it. Its partial sums leave when the experts are done, and a flag after these lets
-// the homes add.
+// The system `overlap`, as COMET overlaps communication and experts inside a layer. The packets are
+// those of `unicast`, but dispatch, experts and combine run side by side, range of tokens by range
+// of tokens. A flag after each range of rows reports that they were sent. Experts start on a range
+// when all GPUs have flagged it. Its partial sums leave when the experts are done, and a flag after
+// these lets the homes add.
 //
 // A GPU sends a range only when all others have flagged the partial sums of the range WINDOW before
-// it. So no GPU runs ahead and occupies a busy link that the others wait for. It also makes WINDOW
-// counters of each kind enough: when a GPU flags a range, all flags of the range that used the
+// it. So no GPU runs ahead and occupies a busy link that the others wait for. WINDOW counters of
+// each kind are therefore enough: when a GPU flags a range, all flags of the range that used the
 // counter before have arrived. The reason is that a range's partial sums leave after its experts,
 // which waited for all flags of its rows. A GPU's flag of partial sums follows its flag of the same
 // range's rows.

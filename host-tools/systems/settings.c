@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the options of a run ask of the layer's engines and links.
+// What the options of a run require of the layer's engines and links.
 #include "device/setting_table.h"
 #include "systems/job.h"
 
@@ -8,7 +8,7 @@
 
 enum {
     PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
-    GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
+    GUARD_WAIT = 256, ///< the same if only the limit on tokens in flight requires it
     THROTTLE_LEAD =
         4, ///< rows, or a quarter of a tile, that dispatch is kept ahead of partial sums
     THROTTLE_ROWS = 2,    ///< that it may be ahead, besides parts of a tile
@@ -89,8 +89,8 @@ static void throttle_rows(struct job *j)
                                                  mw_throttle_trip(j->params, j->k));
 }
 
-/// What the layer's engines and links do. A limit on tokens in flight applies where signals tell
-/// that one is finished: the others dispatch whatever has come back.
+/// What the layer's engines and links do. A limit on tokens in flight applies if signals report
+/// that one is finished. Without signals, dispatch is independent of what has come back.
 int mw_job_settings(struct job *j)
 {
     const struct mw_run_params *p = j->params;

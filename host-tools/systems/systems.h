@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way from the tool to the device: everything that knows instruction streams and libmoeswitch
-// is behind this function.
+// The way from the tool to the device: everything that uses instruction streams and libmoeswitch is
+// behind these functions.
 #ifndef MW_HOST_SYSTEMS_H
 #define MW_HOST_SYSTEMS_H
 
 #include "analysis/demand.h"
 #include "experiment/result.h"
 
-/// The system with what the settings change of the packets that it sends. What it has no use for,
-/// as reports where nobody waits for signals, stays off.
+/// The system, with the settings' changes of the packets that it sends. Mechanisms without a use
+/// stay off, as reports if no stream waits for signals.
 struct mw_system mw_system_as_set(const struct mw_system *system,
                                   const struct mw_settings *settings);
 
 /// Rows that `moeswitch` lets dispatch be ahead of its part, of a layer of that shape.
 unsigned mw_throttle_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k, unsigned trip);
-/// Rows that a GPU dispatches, where experts are chosen evenly, from a row's dispatch to its
-/// partial sum's: four links longer than a cycle (row, target, report, grant).
+/// Rows that a GPU dispatches between a row's dispatch and its partial sum's, if experts are chosen
+/// evenly. The time is that of four links longer than a cycle (row, target, report, grant).
 unsigned mw_throttle_trip(const struct mw_run_params *params, unsigned k);
 
 /// Take out of `moeswitch` what cannot help in a layer of the workload's shape, unless a
@@ -28,13 +28,13 @@ bool mw_system_fit_layer(struct mw_system *system, const struct mw_run_params *p
 /// The setting of a primitive that the system needs and the device lacks, or NULL.
 const char *mw_system_lack(const struct mw_system *system, const struct mw_device_info *info);
 
-/// Find out before a run whether the device holds it under every system that `params` asks for;
+/// Find out before a run whether the device holds it under every system that `params` requests;
 /// params->shape has its GPUs. `touched` gets what each takes of this machine where the device is
-/// simulated, 0 for systems that were not asked for. If all are, those that need a primitive which
-/// the device was built without are left out. MW_EXIT_INPUT: it does not, and the line says what
-/// is too large, why, and which option to change. `built`: no device is opened; it is asked of what
-/// `make model` makes (mw_device_built), which need not be there. Else a run with waveforms is not
-/// looked at: mw_system_run looks once more when it begins.
+/// simulated, 0 for systems that were not requested. If all are requested, those that need a
+/// primitive without which the device was built are left out. MW_EXIT_INPUT: it does not, and the
+/// line has what is too large, why, and which option to change. `built`: no device is opened. The
+/// check uses the device that `make model` makes (mw_device_built), which need not be there.
+/// Otherwise, a run with waveforms is not checked: mw_system_run checks again when it begins.
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand, bool built,
                      uint64_t touched[MW_SYSTEMS], struct mw_left_out left_out[MW_SYSTEMS],
                      struct mw_error *err);
@@ -47,10 +47,10 @@ int mw_system_settings_check(const struct mw_run_params *params, struct mw_error
 /// the file for this system. `result` comes from mw_result_make; filled in are, for every layer,
 /// cycles, traffic, stalls and out, and simulated_cycles.
 ///
-/// Returns MW_EXIT_OK; MW_EXIT_INPUT if the device cannot hold the sizes or does not know a
+/// Returns MW_EXIT_OK; MW_EXIT_INPUT if the device cannot hold the sizes or does not have a
 /// setting; MW_EXIT_STUCK, with result->state, if it stopped making progress; MW_EXIT_FAILED.
-/// Except for the first, result->error says why. Comparing the output with the golden model
-/// is left to the caller.
+/// Except for the first, result->error has the cause. The caller compares the output with the
+/// golden model.
 int mw_system_run(const struct mw_run_params *params, const struct mw_workload *workload,
                   struct mw_result *result);
 

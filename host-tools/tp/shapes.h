@@ -11,8 +11,8 @@
 enum { MW_TP_MEMORY = 3350 };
 
 /// Two GEMMs around a sub-layer of a model that is split over `gpus`. Their times are cycles per KB
-/// of a row, of which the link takes 64 and headers 8: from 2 K N operations at 70 % of 989
-/// Tflop/s.
+/// of a row, which follow from 2 K N operations at 70 % of 989 Tflop/s. The link takes 64 cycles
+/// per KB, and headers 8.
 struct mw_tp_shape {
     const char *name, *text;
     unsigned gpus;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Systems whose rows go tile by tile. The switch opens the sum of each row when all GPUs have
-// reported it (docs/design/tile-reductions.md), so a tile of GEMM-1 is on its way when it is done.
-// GPUs compute the rows of all homes in turn. Behind the sums `tiles` goes on in ranges, as `chain`
-// does. In `cais-ordered` each GPU loads the rows tile by tile, and the switch merges the loads
+// Systems whose rows go tile by tile. When all GPUs have reported a row, the switch opens its sum
+// (docs/design/tile-reductions.md). So a tile of GEMM-1 is on its way when it is done. GPUs compute
+// the rows of all homes in turn. Behind the sums `tiles` goes on in ranges, as `chain` does. In
+// `cais-ordered` each GPU loads the rows tile by tile, and the switch merges the loads
 // (docs/design/merged-loads.md).
 #include "analysis/packet_size.h"
 #include "tp/streams.h"
@@ -113,7 +113,7 @@ enum {
     BOTH = 2,
     /// Ranges of LN, which are no shorter than GEMM-1's, that GEMM-1 may be ahead of the sums, and
     /// the fewest rows of each home. There are more where GEMM-2 holds up the engine. The switch
-    /// grants rows in the order in which all have reported them, so loads wait for the sums of all
+    /// grants rows in the order in which all have reported them. So loads wait for the sums of all
     /// rows that GEMM-1 has reported before. Too far ahead, sums and loads alternate, and uplinks
     /// or downlinks are idle in turn.
     AHEAD = 2,
@@ -154,9 +154,9 @@ static unsigned norm_ranges(const struct mw_tp_problem *p)
     return INSTRS / norm_instrs(p);
 }
 
-/// The most ranges whose instructions have room. GEMM-1's stream also has a wait for each range,
-/// but for the first ones, and LN of ranges for which the own stream has no room, behind a wait.
-/// GEMM-2 alone needs no ranges but for its delays.
+/// The most ranges whose instructions have room. GEMM-1's stream also has a wait for each range
+/// except the first ones. It has LN, after a wait, of the ranges for which LN's own stream has no
+/// room. GEMM-2 alone needs no ranges but for its delays.
 static unsigned most_ranges(const struct mw_tp_problem *p)
 {
     const unsigned delay = p->o.jitter > 0, norms = norm_ranges(p);
@@ -246,9 +246,9 @@ static void add_loads(const struct mw_tp_at *at, struct mw_stream *s, unsigned s
     mw_stream_ld_cais(s, number(at, MW_TP_GEMM_2, 0, 0), mw_tp_own(p), sync_rows, flags);
 }
 
-/// GEMM-2 of as many rows as the range has, in the order in which they come. The engine, once it
-/// waits for rows, computes nothing else: up to the last ones they are there before, and then no
-/// other part is left.
+/// GEMM-2 of as many rows as the range has, in the order in which they come. Once the engine waits
+/// for rows, it computes nothing else. This costs no time: except for the last rows, they are there
+/// before, and at the last ones no other part is left.
 static void add_landed(const struct mw_tp_at *at, struct mw_stream *s, struct mw_tp_span span,
                        unsigned r)
 {
@@ -377,7 +377,7 @@ static void add_reds(const struct mw_tp_at *at, struct mw_stream *s, struct mw_t
 }
 
 /// SYNC of range r: all GPUs have copied their own terms, and reds of a row meet in the switch. One
-/// tile stands for the rows of all homes, and each home counts the reports of some ranges.
+/// tile represents the rows of all homes, and each home counts the reports of some ranges.
 static void add_push_sync(const struct mw_tp_at *at, struct mw_stream *first,
                           struct mw_stream *reds, struct mw_tp_span span, unsigned r)
 {

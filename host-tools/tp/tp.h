@@ -46,15 +46,15 @@ struct mw_tp_shape;
 /// Options of `moeswitch run` that only these workloads have.
 struct mw_tp_options {
     enum mw_tp_kind kind;
-    unsigned rows;   ///< M, a multiple of the GPUs; 0 while parsing: not said
+    unsigned rows;   ///< M, a multiple of the GPUs; 0 while parsing: not given
     unsigned jitter; ///< percent of a GEMM's time by which a range is delayed at most
     unsigned start;  ///< cycles over which the starts of the GPUs are spread
     const struct mw_tp_shape *shape; ///< of a model, or NULL
-    bool given[MW_TP_PARTS];         ///< an option says the part's time per row,
+    bool given[MW_TP_PARTS];         ///< an option sets the part's time per row,
     uint64_t cycles[MW_TP_PARTS];    ///< which is this one
     // of merged loads
     unsigned merge_entries; ///< of each table that may be in use; 0: none merges
-    bool entries_given;     ///< an option says so; else as many as there are
+    bool entries_given;     ///< an option sets them; else as many as there are
     bool no_sync, no_merge; ///< GPUs load without waiting for each other; one fetch for each load
     bool keep;              ///< answers stay in the switch
     unsigned load_bytes;    ///< of a load: a part of a row, a power of two; 0: whole rows
@@ -174,7 +174,7 @@ static inline unsigned mw_tp_begin(const struct mw_tp_problem *p, unsigned range
 {
     return (unsigned)((uint64_t)mw_tp_own(p) * r / ranges);
 }
-/// Where logical row {home, place} lies with so many ranges.
+/// Place of logical row {home, place} with so many ranges.
 unsigned mw_tp_place(const struct mw_tp_problem *p, unsigned ranges, unsigned home, unsigned place);
 
 /// Number of a gathered row under tile reductions, of a part and a place at its home. LN has own

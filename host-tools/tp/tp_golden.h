@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What tensor-parallel workloads compute on, and what must come out, bit for bit. A part's row is Y
-// = RNE16(RNE32(x c) w), c by {GPU, part} and w by {part, row}, so that a wrong, missing or doubled
-// row changes bits. Sums of home p: rows of p + 1, p + 2, ... modulo N in fp32, rounded to bf16;
-// then p's own.
+// = RNE16(RNE32(x c) w), c by {GPU, part} and w by {part, row}. So a wrong, missing or doubled row
+// changes bits. Sums of home p: rows of p + 1, p + 2, ... modulo N in fp32, rounded to bf16; then
+// p's own.
 #ifndef MW_TP_GOLDEN_H
 #define MW_TP_GOLDEN_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See gen.h. What the trace holds is trace_make.c's; this file asks, and writes the folder.
+// See gen.h. trace_make.c makes the trace. This file reads the options, and writes the folder.
 #include "trace/gen.h"
 
 #include "base/host_memory.h"
@@ -41,7 +41,7 @@ struct folder {
     bool made;
 };
 
-/// Nothing that is there is written over: it may be a trace that nobody can make again.
+/// No existing file is overwritten: it may be a trace that cannot be made again.
 static int open_folder(struct folder *f, const char *name, struct mw_error *err)
 {
     *f = (struct folder){0};
@@ -215,7 +215,7 @@ static int check_memory(const struct mw_synthetic *how, struct mw_error *err)
                    mw_bytes_text(available, has, sizeof has));
 }
 
-/// A file of counts says layers, experts and how popular these are.
+/// A file of counts sets layers, experts and the popularity of these.
 static int check_counts(const struct asked *a, const struct mw_options_said *said,
                         struct mw_error *err)
 {

@@ -23,7 +23,7 @@ struct mw_model {
 
 /// The value of --model for option_table.h: `place` is a const struct mw_model *.
 int mw_set_model(void *place, const char *name, const char *text, struct mw_error *err);
-/// The names that --model knows.
+/// The names that --model accepts.
 mw_terms mw_model_names;
 /// All of them, for people.
 void mw_models_list(FILE *out);

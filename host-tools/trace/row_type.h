@@ -39,8 +39,8 @@ uint8_t mw_e4m3_from_bf16(uint16_t value);
 /// The code nearest to a number, ties to even; beyond 448 that of 448, with the number's sign.
 uint8_t mw_e4m3_nearest(float value);
 
-/// A block of MW_SCALE_BLOCK numbers as DeepEP scales it: scale = max(|x|, 10^-4) / 448, and codes
-/// of x * (448 / max), as the bf16 values that they have. Returns the scale.
+/// Scale a block of MW_SCALE_BLOCK numbers as DeepEP does: scale = max(|x|, 10^-4) / 448. `values`
+/// are the codes of x * (448 / max), as the bf16 values that they have. Returns the scale.
 float mw_e4m3_scale(const float *x, uint16_t *values);
 
 /// The e2m1 code nearest to a number that is no NaN, ties to even; beyond 6 that of 6.
@@ -52,7 +52,7 @@ uint8_t mw_e2m1_nearest(float value);
 float mw_nvfp4_scale(const float *x, float row, uint16_t *values);
 
 /// A row of bf16 values as it is sent: mw_row_type_bytes bytes to `row`. `scales`, as many as
-/// mw_row_type_scales says, follow. Those of groups are part of the values.
+/// mw_row_type_scales returns, follow. Those of groups are part of the values.
 void mw_row_type_pack(unsigned type, const uint16_t *values, const float *scales, unsigned hidden,
                       void *row);
 

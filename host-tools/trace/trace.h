@@ -37,11 +37,11 @@ enum { MW_AXES_BYTES = 24 };
 bool mw_axes_parse(struct mw_axes *axes, const char *text);
 const char *mw_axes_text(const struct mw_axes *axes, char text[MW_AXES_BYTES]);
 
-/// What options say of a trace's files. Where meta.json says it too, both must be the same.
+/// Parameters of a trace's files from options. Where meta.json has them too, both must be the same.
 struct mw_trace_said {
     struct mw_axes axes;
-    unsigned experts;       ///< 0: not said
-    unsigned model_experts; ///< of the model that is run; taken where neither says it, 0: none
+    unsigned experts;       ///< 0: not given
+    unsigned model_experts; ///< of the model that is run; taken where neither has it, 0: none
 };
 
 struct mw_trace {
@@ -59,8 +59,8 @@ struct mw_trace {
     bool uniform;          ///< there are no gate weights: every one is 1 / k
     uint16_t *ids;         ///< [layers][tokens][k], expert or MW_NO_EXPERT
     float *weights;        ///< [layers][tokens][k]
-    /// Where lists name places of experts (placement/placement.h), `experts` is the number of
-    /// places, and this many of them are extra places of an expert that has one.
+    /// If lists have places of experts (placement/placement.h), `experts` is the number of places.
+    /// This many of them are extra places of an expert that has one.
     unsigned replicas;
     uint16_t *expert_at; ///< [layers][experts], the expert of each place; NULL: lists name experts
 };

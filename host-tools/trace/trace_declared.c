@@ -8,7 +8,7 @@
 
 enum { SHAPE_BYTES = 80 };
 
-/// Two bytes are bf16 only where the file or meta.json says so.
+/// Two bytes are bf16 only if the file or meta.json states it.
 static int check_weights_type(struct mw_trace_loading *l, struct mw_error *err)
 {
     struct mw_npy *w = &l->weights;
@@ -61,8 +61,7 @@ void mw_trace_lengths(const struct mw_trace_loading *l, const struct mw_axes *ax
         length[axes->axis[i]] = l->ids.dim[i];
 }
 
-/// Whether the lengths that meta.json says are those of the array with these axes;
-/// the one that is not.
+/// Whether the lengths in meta.json are those of the array with these axes; the one that is not.
 static bool fits(const struct mw_trace_loading *l, const struct mw_axes *axes, const char **name,
                  size_t *stated, size_t *found)
 {
@@ -80,7 +79,7 @@ static bool fits(const struct mw_trace_loading *l, const struct mw_axes *axes, c
     return true;
 }
 
-/// The orders that serving engines write: the lengths in meta.json may say which of them it is.
+/// The orders that serving engines write: the lengths in meta.json may show which of them it is.
 static int deduce_axes(const struct mw_trace_loading *l, struct mw_axes *axes, struct mw_error *err)
 {
     static const struct mw_axes orders[2] = {{3, {MW_AXIS_LAYERS, MW_AXIS_TOKENS, MW_AXIS_K}},

@@ -126,7 +126,7 @@ static size_t element(const struct mw_npy *npy, const struct mw_axes *axes,
 }
 
 /// An expert as 16 bits. What does not fit there is no expert of any model, and must not become one
-/// by losing bits. The largest number of an unsigned type stands for -1, where it is no expert's.
+/// by losing bits. The largest number of an unsigned type means -1, unless it is an expert's.
 static bool take_id(const struct mw_trace_loading *l, size_t from, uint16_t *id)
 {
     const struct mw_npy *ids = &l->ids;

@@ -14,8 +14,8 @@ enum {
     MW_MAX_GPUS = 72,
     MW_MAX_HIDDEN = 16384,
     // of every device that `make` builds but the small one, see rtl/common/cfg_pkg.sv and
-    // sim/model.mk: the ends of options' ranges. A device of another size says its own. With FAR=1
-    // those of far_links.h take their places, which also has what ports keep of answers.
+    // sim/model.mk: the ends of options' ranges. A device of another size reports its own. With
+    // FAR=1 those of far_links.h take their places, which also has what ports keep of answers.
     MW_BUILT_TOKENS = 8192,     ///< of a GPU
     MW_BUILT_FAR_TOKENS = 2048, ///< ... of more than 32
     MW_BUILT_GROUPS = 16,       ///< static ones

@@ -18,8 +18,9 @@
 #define MWU_MEMORY_REMEDY "echo 16 | sudo tee " MWU_MEMORY_LIMIT
 
 enum {
-    // each holds the longest transfer of its direction, so that a frame is one transfer of libusb:
-    // SYNC_GAP zeros and a header, a frame with the longest payload, padded to whole packets
+    // each buffer holds the longest transfer of its direction, so that a frame is one transfer of
+    // libusb. OUT: SYNC_GAP zeros and a header. IN: a frame with the longest payload. Both are
+    // rounded up to whole packets.
     MWU_OUT_COUNT = 16,
     MWU_OUT_BYTES = 66048,
     MWU_IN_COUNT = 16,

@@ -100,7 +100,7 @@ void mw_completion(FILE *out)
         for (unsigned k = 0; k < mw_commands[i].table->count; k++)
             if (mw_commands[i].table->option[k].value)
                 value(out, mw_commands[i].table->command, &mw_commands[i].table->option[k]);
-    // words of the command; where a file follows them it stands behind a colon
+    // words of the command; if a file follows them, it is after a colon
     fputs(")\ndeclare -gA _moeswitch_words=(\n", out);
     for (unsigned i = 0; i < mw_command_count; i++) {
         const struct mw_option_table *t = mw_commands[i].table;
