@@ -85,7 +85,7 @@ static void add_allocated(struct mw_fit *f, unsigned *at, const struct mw_demand
     touch(f, *at, (d->rows << f->row_shift) + edges);
     add(f, at, "gate weights", 1, rows << gate_shift, gpus);
     touch(f, *at, (d->rows << gate_shift) + edges);
-    // with gradients behind them, slots of all indices
+    // with gradients after them, slots of all indices
     const uint64_t tokens =
         c->gate_gradients ? UINT64_C(1) << log2_up(c->tokens_per_gpu) : c->tokens_per_gpu;
     if (c->row_returns)

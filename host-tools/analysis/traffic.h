@@ -57,7 +57,7 @@ struct mw_system {
 };
 
 /// Ranges of tokens in which `unicast` combines, and in which `overlap` dispatches and combines;
-/// a round of flags behind each.
+/// a round of flags after each.
 enum { MW_UNICAST_RANGES = 6, MW_OVERLAP_RANGES = 15 };
 
 enum { MW_SYSTEMS = 8 };

@@ -10,7 +10,7 @@
 
 enum {
     HEAD = 200, ///< bytes of a long message in front of what is left out
-    TAIL = 800, ///< and behind: the cause is at the end
+    TAIL = 800, ///< and after: the cause is at the end
 };
 
 static bool is_inside_character(char c)

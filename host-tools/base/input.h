@@ -15,7 +15,7 @@
 /// `path` is a pipe without a writer.
 int mw_input_open(FILE **file, size_t *size, const char *path, struct mw_error *err);
 
-/// The whole of the regular file `path`, at most `most` bytes, and a NUL behind it; `*size` are its
+/// The whole of the regular file `path`, at most `most` bytes, and a NUL after it; `*size` are its
 /// bytes without that. `what` names such a file in the line about one that is larger. The caller
 /// frees `*text`, which is NULL on failure. MW_EXIT_OK, MW_EXIT_INPUT, or MW_EXIT_FAILED where
 /// reading fails or memory is short.

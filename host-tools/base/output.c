@@ -8,7 +8,7 @@
 // - a file that must stay the same file (several names, an access control list, another owner, a
 //   folder that takes no new file): its contents alone are replaced.
 // - a device or a pipe: in place.
-// - a descriptor of this process (/dev/stdout, /proc/self/fd/N): there, behind what
+// - a descriptor of this process (/dev/stdout, /proc/self/fd/N): there, after what
 //   it was given before.
 #include "base/output.h"
 
@@ -28,7 +28,7 @@ enum { LINKS = 40 }; ///< that a path may lead through, as in the kernel
 
 /// Where a path leads.
 struct target {
-    char path[PATH_MAX]; ///< behind all links
+    char path[PATH_MAX]; ///< after all links
     int fd;              ///< of this process, or -1
     bool magic;          ///< a link of /proc that is not followed by its text
     bool there;
@@ -209,7 +209,7 @@ static bool write_in_place(const struct target *t, const char *text, size_t size
     return closed(fd, ok);
 }
 
-/// Behind what was written to the descriptor before, by this program's tables, too.
+/// Appended to what was written to the descriptor before, also by this program's tables.
 static bool write_descriptor(int fd, const char *text, size_t size)
 {
     fflush(NULL);

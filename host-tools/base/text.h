@@ -27,7 +27,7 @@ bool mw_text_is_plain(uint32_t code);
 /// Copy `text`, with replacements, into `size` bytes; what does not fit is cut between two
 /// characters. Returns `to`. May be called in a signal handler.
 const char *mw_text_clean(char *to, size_t size, const char *text);
-/// Write the character that `text` begins with, or its replacement. Returns the text behind it.
+/// Write the character that `text` begins with, or its replacement. Returns the text after it.
 const char *mw_text_put(FILE *out, const char *text);
 
 /// Room for most names: longer ones are shown as far as they fit.

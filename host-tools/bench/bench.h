@@ -173,7 +173,7 @@ int mw_bench_layout(struct mw_bench *b);
 /// Streams of every GPU, built by `make`, into the memories.
 int mw_bench_load_streams(struct mw_bench *b,
                           void (*make)(const struct mw_bench *, unsigned, struct mw_stream *));
-/// Move an area of `bytes` bytes of each GPU, one behind the other in `data`.
+/// Move an area of `bytes` bytes of each GPU, one after the other in `data`.
 int mw_bench_move(struct mw_bench *b, bool write, uint64_t address, void *data, size_t bytes,
                   const char *what);
 void mw_bench_release(struct mw_bench *b);

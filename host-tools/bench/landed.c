@@ -51,7 +51,7 @@ static void count_rows(struct landing *l)
         }
 }
 
-/// What is to be read of GPU g, behind what `list` has.
+/// What is to be read of GPU g, after what `list` has.
 static int list_gpu(struct landing *l, unsigned g, struct mw_transfer *list, size_t *length)
 {
     const struct mw_bench *b = l->b;

@@ -139,7 +139,7 @@ static int map_experts(struct mw_bench *b)
 }
 
 /// Rows at explicit addresses land from address 0 on, at their token's number: everything
-/// else moves behind them.
+/// else moves after them.
 static int make_flat(struct mw_bench *b)
 {
     struct mw_layout *l = &b->layout;

@@ -275,7 +275,7 @@ static int write_file(const char *path, const struct mw_calibration c[MW_FITS],
     return status;
 }
 
-/// Put the results of the sweeps beside their grids. A grid without results keeps its table.
+/// Write the results of the sweeps beside their grids. A grid without results keeps its table.
 static int write_tables(const struct asked *a, const struct grids *g, const bool ran[MOST_GRIDS],
                         struct mw_error *err)
 {

@@ -175,7 +175,7 @@ int mw_options_parse(const struct mw_option_table *t, int argc, char **argv, voi
             break;
         status = take(t, id, argv[at], params, said, err);
     }
-    // behind "--"
+    // after "--"
     while (!status && !said->help && optind < argc)
         status = take_word(t, argv[optind++], params, err);
     return status;

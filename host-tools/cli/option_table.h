@@ -13,7 +13,7 @@
 struct mw_term {
     const char *name, *text; ///< text: one line, or NULL if the name is enough
 };
-/// The i-th of a list of them; false behind the last.
+/// The i-th of a list of them; false after the last.
 typedef bool mw_terms(unsigned i, struct mw_term *term);
 /// Define such a list as `function`, of the structs that follow.
 #define MW_TERMS(function, ...) \
@@ -96,7 +96,7 @@ struct mw_section {
 
 /// A command and its options; --help and -h are those of every command.
 struct mw_option_table {
-    const char *command; ///< behind "moeswitch": "run", "bench link"
+    const char *command; ///< after "moeswitch": "run", "bench link"
     const struct mw_option *option;
     unsigned count; ///< at most MW_MAX_OPTIONS
     /// A word that is no option and no value; NULL: there may be none.

@@ -17,7 +17,7 @@ struct mw_bar {
     double begin, last; ///< seconds, of the run and of what was shown last
     bool drawn;         ///< a line is on the terminal
     unsigned count;
-    /// Parts that run side by side, or one behind the other.
+    /// Parts that run side by side, or one after the other.
     struct mw_bar_part {
         const char *name;
         double weight; ///< expected duration, in any unit

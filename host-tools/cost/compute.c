@@ -47,7 +47,7 @@ static struct key key_of(const struct mw_operator *op)
 
 // ---- reading ------------------------------------------------------------------------------------
 
-/// What a table is of. A size behind the first `needed` ones may be missing, and is 0 then.
+/// What a table is of. A size after the first `needed` ones may be missing, and is 0 then.
 struct form {
     const char *sign; ///< a column that others have not
     enum mw_operator_kind kind;
@@ -121,7 +121,7 @@ static struct key key_of_row(enum mw_operator_kind kind, const double size[MOST_
         key.on = size[0] * size[3] / size[5];
         key.same[2] = floor(size[4] / size[5]);
     }
-    if (kind == MW_OP_ATTENTION) { // one new token behind `step` others, or a whole prompt
+    if (kind == MW_OP_ATTENTION) { // one new token after `step` others, or a whole prompt
         const bool decode = size[2] > 0;
         key = attention_key(decode, size[0], size[3], size[4], size[5], decode ? size[2] : size[1]);
         key.type = decode ? type : MW_GEMM_BF16;

@@ -40,7 +40,7 @@ static unsigned remote_gpus(const uint16_t *ids, unsigned k, unsigned first, uns
 }
 
 /// The places of the machine's experts as one token of the workload. As in a run, a GPU is home of
-/// tokens one behind the other.
+/// tokens one after the other.
 static void visit(struct walk *w, const uint16_t *ids, unsigned machine)
 {
     struct mw_routing *r = w->r;

@@ -196,7 +196,7 @@ static double credited(const struct machine *m)
     return PART_PACKETS * (double)mw_packet_flits(MW_PAYLOAD_BYTES, 1, m->p->flit_bytes);
 }
 
-/// Cycles of a flit to one home behind those. Long links have as many credits as they need.
+/// Cycles of a flit to one home after those. Long links have as many credits as they need.
 static double credit_rate(const struct machine *m)
 {
     return latency(m) > NEAR_LATENCY ? 0 : (CREDIT_CYCLES + 2 * latency(m)) / credited(m);
@@ -228,7 +228,7 @@ static void put_range(struct machine *m, enum unit unit, struct range range)
     q->item[q->end++] = range;
 }
 
-/// Sums go up as rows of all others, and come down as own rows. Loads do the reverse: behind their
+/// Sums go up as rows of all others, and come down as own rows. Loads do the reverse: after their
 /// request and that of the switch. Without a bypass the adder passes all rows of a sum.
 static struct transfer transfer_of(const struct machine *m, enum unit unit, struct range range)
 {
@@ -396,7 +396,7 @@ static void end_engine(struct machine *m)
     m->engine = MW_STREAMS;
 }
 
-/// A multicast that the switch holds, or NULL: flags and fences come behind it.
+/// A multicast that the switch holds, or NULL: flags and fences come after it.
 static struct transfer *held(struct machine *m)
 {
     struct transfer *t = &m->moving[SEND];

@@ -53,7 +53,7 @@ double mw_dense_weights(const struct mw_transformer *m);
 /// All weights of the model, without multi-token prediction; and those that a token uses.
 double mw_all_weights(const struct mw_transformer *m);
 double mw_active_weights(const struct mw_transformer *m);
-/// Tokens that a token attends to, as the mean of all layers: of one behind `sequence` others, or
+/// Tokens that a token attends to, as the mean of all layers: of one after `sequence` others, or
 /// of all tokens of a sequence as their mean.
 double mw_attended_behind(const struct mw_transformer *m, double sequence);
 double mw_attended_within(const struct mw_transformer *m, double sequence);

@@ -192,7 +192,7 @@ static int get_window(struct mw_transformer *m, const cJSON *root, const char *p
     return MW_EXIT_OK;
 }
 
-/// A step has one kind of layer behind its dense layers in front. Keys of other patterns may be
+/// A step has one kind of layer after its dense layers in front. Keys of other patterns may be
 /// there with the value that names none.
 static int check_pattern(const cJSON *root, const char *path, struct mw_error *err)
 {

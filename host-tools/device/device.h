@@ -23,7 +23,7 @@ struct mw_device_choice {
     void *custom_context;
 };
 
-/// The values that there are, but the serial numbers behind "usb:".
+/// The values that there are, but the serial numbers after "usb:".
 mw_terms mw_device_values;
 #define MW_DEVICE_OPTION(place, function) \
     MW_CHOICE( \
@@ -43,7 +43,7 @@ int mw_device_sizes(const struct mw_device_choice *device, unsigned *gpus, unsig
 /// What the simulated device has that `make model` builds for `options`: GPUs, flit width, small,
 /// and near or far links.
 void mw_device_built(struct mw_device_info *info, const struct mw_open_options *options);
-/// The exit status for a code of the library, with its message behind `what`.
+/// The exit status for a code of the library, with its message after `what`.
 int mw_device_failed(struct mw_error *err, const char *what, int code);
 
 /// Parameters of a command that only needs a device.

@@ -150,7 +150,7 @@ static bool has(const struct mw_setting_kind *k, bool bench)
     return k->bench || !bench;
 }
 
-/// A text with the range behind it. Each has room of its own, as help and manual keep several.
+/// A text with the range after it. Each has room of its own, as help and manual keep several.
 static const char *with_range(unsigned i)
 {
     static char text[KINDS][TEXT_BYTES];

@@ -94,7 +94,7 @@ int mw_run_route(struct mw_run_params *params, struct mw_trace *trace, struct mw
 /// Make the workload of it, and fill in what depends on that. On failure the workload is empty.
 int mw_run_fill(struct mw_run_params *params, const struct mw_trace *trace,
                 struct mw_workload *workload, struct mw_error *err);
-/// Both, one behind the other. On failure both are empty.
+/// Both, one after the other. On failure both are empty.
 int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
                    struct mw_workload *workload, struct mw_error *err);
 

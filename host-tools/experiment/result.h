@@ -13,7 +13,7 @@
 
 enum { MW_MAX_STALLS = 24 };
 
-/// Cycles, summed over the device, in which something could not go on, and why.
+/// Stalled cycles, summed over the device, by cause.
 struct mw_stall {
     char cause[40];
     uint64_t cycles;
@@ -125,7 +125,7 @@ struct mw_flit_error {
 unsigned mw_result_flit_errors(const struct mw_result *r, const struct mw_workload *w,
                                const struct mw_link_parameters *link, struct mw_flit_error *first);
 
-/// A layer that took less than a system's own bound allows.
+/// A layer that took fewer cycles than a system's own bound.
 struct mw_below_bound {
     unsigned layer; ///< as an index
     uint64_t cycles, bound;

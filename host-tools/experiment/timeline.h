@@ -28,7 +28,7 @@ int mw_timeline_stop(const struct mw_timeline *t, struct mw_device *device, stru
 
 struct mw_summary;
 /// All systems and layers that were recorded, as JSON in memory; free() it. Systems lie side by
-/// side, layers one behind the other, a cycle as a microsecond. NULL, and `err`: no memory.
+/// side, layers one after the other, a cycle as a microsecond. NULL, and `err`: no memory.
 char *mw_timeline_json(const struct mw_captions *captions, const struct mw_summary *summaries,
                        unsigned count, size_t *size, struct mw_error *err);
 

@@ -44,7 +44,7 @@ static void fill_index(struct index *x, const uint16_t *expert_at)
     }
 }
 
-/// Smaller is better. GPUs behind the home come first among equals, so that senders differ.
+/// Smaller is better. GPUs after the home come first among equals, so that senders differ.
 static uint64_t cost(const struct index *x, const struct sender *s, unsigned place,
                      const bool *near)
 {

@@ -30,7 +30,7 @@ int mw_place_by_file(const struct mw_csv_table *t, size_t layer, const struct mw
                      uint16_t *expert_at, struct mw_error *err);
 
 /// Rewrite the lists [tokens][k] of experts as lists of places. `tokens` is a multiple of N *
-/// `per_gpu`: each GPU has `per_gpu` of them, one GPU behind the other, over and over.
+/// `per_gpu`: each GPU has `per_gpu` of them, one GPU after the other, repeatedly.
 int mw_choose_places(const struct mw_place_sizes *sizes, const uint16_t *expert_at,
                      enum mw_replica_choice choice, uint16_t *ids, size_t tokens, unsigned per_gpu,
                      unsigned k, struct mw_error *err);

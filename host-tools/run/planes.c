@@ -53,7 +53,7 @@ int mw_planes_check(const struct mw_run_params *p, struct mw_error *err)
 
 // ---- a plane's process --------------------------------------------------------------------------
 
-/// What a process leaves, and behind it the layers of each system.
+/// What a process leaves, and after it the layers of each system.
 struct left {
     int status;
     unsigned count; ///< systems with a result

@@ -89,8 +89,8 @@ void mw_run_share_cores(unsigned jobs)
 
 // ---- waveforms ----------------------------------------------------------------------------------
 
-/// Of bad input no waveforms stay behind, not those of the systems before either; else only those
-/// of systems that did not end.
+/// `all` (bad input): delete every waveform file. Otherwise, only those of systems that did not
+/// end.
 static void remove_waves(const struct group *g, bool all)
 {
     for (unsigned i = 0; g->run->params.fst && i < g->count; i++) {
@@ -103,7 +103,7 @@ static void remove_waves(const struct group *g, bool all)
 
 // ---- one system, in a thread of its own ---------------------------------------------------------
 
-/// Called by the device's driver now and then: false stops it.
+/// Called by the device's driver at intervals: false stops it.
 static bool take_progress(void *context, unsigned layer, double done, uint64_t cycles)
 {
     struct part *p = context;

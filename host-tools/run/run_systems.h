@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The systems of a run, one behind the other or side by side: threads, progress, Ctrl-C. What comes
+// The systems of a run, one after the other or side by side: threads, progress, Ctrl-C. What comes
 // out and its order do not depend on how many run at once.
 #ifndef MW_HOST_RUN_SYSTEMS_H
 #define MW_HOST_RUN_SYSTEMS_H
@@ -30,8 +30,8 @@ unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system syste
 void mw_run_choose(struct mw_run *run);
 /// As many of them as may run at once.
 unsigned mw_run_jobs(const struct mw_run_params *params);
-/// Before as many run side by side, in this process or in others: they have the cores; a simulation
-/// alone takes a second one (sim/lanes/beside.h).
+/// Call it before so many run side by side, in this process or in others, and occupy the cores. A
+/// simulation alone takes a second core (sim/lanes/beside.h).
 void mw_run_share_cores(unsigned jobs);
 /// Run them, and print a line for each. A mismatch does not stop the others, any other failure
 /// does. MW_EXIT_INTERRUPTED after SIGINT: what runs is stopped; what does not stop within a second

@@ -18,7 +18,7 @@ enum {
 /// An option, and what it is set to. Of a flag the values are "true" and "false".
 struct mw_axis {
     char *name;          ///< as on the command line: "gpus"; of a setting "set.window"
-    const char *setting; ///< behind the dot of such a name, or NULL
+    const char *setting; ///< after the dot of such a name, or NULL
     const struct mw_option *option;
     unsigned count; ///< of values, at least 1, all different
     char **value;

@@ -30,7 +30,7 @@ static unsigned fixed_column(const struct mw_grid *g, const struct mw_axis *a)
     return c;
 }
 
-/// Axes in front of `axis` that have a column of their own, behind the fixed ones.
+/// Axes in front of `axis` that have a column of their own, after the fixed ones.
 static unsigned own_before(const struct mw_grid *g, unsigned axis)
 {
     unsigned n = 0;

@@ -38,7 +38,7 @@ int mw_sweep_open(const char *folder, bool alone, int *lock, struct mw_error *er
 void mw_sweep_result(const struct mw_sweep *s, size_t point, char path[MW_RESULT_PATH]);
 /// Read the results that are there; those that are malformed are reported, and count as not there.
 int mw_sweep_look(struct mw_sweep *s, struct mw_error *err);
-/// The same for one, behind its run.
+/// The same for one, after its run.
 int mw_sweep_take(struct mw_sweep *s, size_t point, struct mw_error *err);
 size_t mw_sweep_missing(const struct mw_sweep *s);
 
@@ -48,8 +48,8 @@ int mw_sweep_list(const struct mw_sweep *s, struct mw_error *err);
 /// Have the models built that these runs need and that are missing, each once: that is reported,
 /// and no run's time.
 int mw_sweep_models(const struct mw_sweep *s, struct mw_error *err);
-/// Run them here. A run that fails is reported, and the others go on, unless it was the machine
-/// that failed. MW_EXIT_INTERRUPTED behind Ctrl-C.
+/// Run them here. A run that fails is reported, and the others continue, unless the machine failed.
+/// MW_EXIT_INTERRUPTED after Ctrl-C.
 int mw_sweep_run(struct mw_sweep *s, struct mw_error *err);
 
 /// Find out before hours of runs that pictures can be drawn.

@@ -79,7 +79,7 @@ static const struct mw_column run_columns[] = {
     {"sum_merge_rate", "systems.0.sums.merge_rate"},
     {"sum_entries", "systems.0.sums.most_entries"},
     {"model", "params.preset"},
-    {"trace", "params.trace"}, // a name with commas, behind what is easily cut out
+    {"trace", "params.trace"}, // a name with commas, after what is easily cut out
     {"result", NULL},
 };
 
@@ -185,7 +185,7 @@ static const struct mw_column plan_columns[] = {
     {"configurations_too_large", "configurations_too_large"},
     {"extrapolated", "systems.0.extrapolated"},
     {"extrapolated_by", "systems.0.extrapolated_by"},
-    {"routing", "params.routing"}, // a name with commas, behind what is easily cut out
+    {"routing", "params.routing"}, // a name with commas, after what is easily cut out
     {"result", NULL},
 };
 

@@ -3,7 +3,7 @@
 // The system `flashdmoe`, as FlashDMoE's symmetric layout and signals work. A row goes once to each
 // of its experts, to a place {expert, source, index} that the source counts. A flag after each list
 // has the number of its rows, so counts need no exchange first. Tiles have rows of one expert and
-// one source; finished rows return to slots at their homes, with a flag behind each tile.
+// one source. Finished rows return to slots at their homes, with a flag after each tile.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 

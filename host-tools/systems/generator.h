@@ -33,10 +33,10 @@ struct mw_generator {
 /// Dispatch, experts and combine side by side, token by token: `dysharp` and `moeswitch`.
 void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at);
 
-/// Behind each expert: it makes gradients of gate weights, in a layer that has them.
+/// After each expert: it makes gradients of gate weights, in a layer that has them.
 void mw_make_gradients(struct mw_stream *s, const struct mw_place *at);
 
-/// A cost of software: so many cycles behind the instruction before, if any.
+/// A cost of software: so many cycles after the instruction before, if any.
 void mw_charge(struct mw_stream *s, uint32_t cycles);
 
 /// Where the rows of `st` begin at each GPU: by the counts of all GPUs, unless a handle has them.
@@ -50,7 +50,7 @@ enum {
     MW_GATHERED_RANGES = 14, ///< of others' tokens
 };
 /// Where ranges of tokens end on which experts run: of every home's tokens, and of gathered tokens
-/// of all others, which begin behind the own ones.
+/// of all others, which begin after the own ones.
 extern const unsigned mw_overlap_ends[MW_OVERLAP_RANGES];
 extern const unsigned mw_gathered_ends[MW_GATHERED_RANGES];
 

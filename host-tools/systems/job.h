@@ -15,7 +15,7 @@ struct job {
     const struct mw_system *system;
     const struct mw_generator *generator;
     unsigned experts, k; ///< of a token
-    bool every; ///< primitive that the device can have is requested, not only the system's
+    bool every;          ///< primitive that the device can have is requested, not only the system's
     struct mw_result *result;
     struct mw_error *err;
 
@@ -76,7 +76,7 @@ int mw_job_load_rows(struct job *j, uint64_t address, const uint16_t *values, co
 int mw_job_load_words(struct job *j, uint64_t address, const uint16_t *values, unsigned width,
                       const char *what);
 /// Write the hidden values of a layer (an index) as rows of dispatch. How many words such a row
-/// has; and all of them, one behind the other.
+/// has; and all of them, one after the other.
 int mw_job_load_hidden(struct job *j, unsigned layer, uint64_t address);
 unsigned mw_job_dispatch_words(const struct job *j);
 void mw_job_pack_hidden(const struct job *j, unsigned layer, uint16_t *words);

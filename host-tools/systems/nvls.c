@@ -7,7 +7,7 @@
 // (multimem.ld_reduce). It adds its own experts' rows last, whose sums are not rounded, so its own
 // dense rows are -0, too.
 //
-// Gathered tokens are numbered home by home. Phases, each behind a barrier of all GPUs: gather;
+// Gathered tokens are numbered home by home. Phases, each after a barrier of all GPUs: gather;
 // experts and partial sums; reduction. Rows of -0 are written while rows are gathered, once the
 // routing entries are here. Partial sums of a range of tokens are written while the engine has the
 // next range or, at last, the own tokens.
@@ -20,7 +20,7 @@ enum { RANGES = MW_GATHERED_RANGES, PARTS = MW_RANGE_PARTS, TURNS = 8 };
 /// is summed before.
 const unsigned mw_gathered_ends[RANGES] = {1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 46, 52, 58, PARTS};
 
-/// Counters of events: barriers behind gather and sums, flags of routing entries, ranges that the
+/// Counters of events: barriers after gather and sums, flags of routing entries, ranges that the
 /// own experts have done.
 enum { GATHERED = MW_EV_SW0, SUMMED, ENTRIES, EXPERTS };
 
@@ -78,7 +78,8 @@ static void make_gather(struct mw_stream *s, const struct mw_place *at)
     mw_stream_poll(s, GATHERED, at->gpus - 1, c->barrier + c->launch);
 }
 
-/// The own tokens, some at a time: while a GPU adds its own experts' rows others go on reducing.
+/// The own tokens, some at a time: while a GPU adds its own experts' rows, others continue to
+/// reduce.
 static void make_reduction(struct mw_stream *s, const struct mw_place *at)
 {
     const uint32_t own = at->gpu * at->tokens;

@@ -61,7 +61,7 @@ static uint64_t stream_of(const struct stack *s, enum mw_pass pass, unsigned i)
     return s->streams + (pass * MW_STREAMS + i) * stride_of_streams(&s->job->layout);
 }
 
-/// Behind what one layer needs.
+/// After what one layer needs.
 static struct stack lay_out(struct job *j)
 {
     const struct mw_layout *l = &j->layout;

@@ -41,7 +41,7 @@ void mw_tp_jitter(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_par
                   unsigned rows, unsigned turn);
 /// The time per row of the part whose run was added last, where it is not the layer's.
 void mw_tp_cycles(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part);
-/// Run a part on rows, behind the delay of its `turn`-th run.
+/// Run a part on rows, after the delay of its `turn`-th run.
 void mw_tp_expert(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part,
                   struct mw_tp_span span, unsigned turn);
 /// The i-th barrier of the layer: a signal by each GPU, on two counters in turn.

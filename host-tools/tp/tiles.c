@@ -2,7 +2,7 @@
 //
 // Systems whose rows go tile by tile. When all GPUs have reported a row, the switch opens its sum
 // (docs/design/tile-reductions.md). So a tile of GEMM-1 is on its way when it is done. GPUs compute
-// the rows of all homes in turn. Behind the sums `tiles` goes on in ranges, as `chain` does. In
+// the rows of all homes in turn. After the sums, `tiles` continues in ranges, as `chain` does. In
 // `cais-ordered` each GPU loads the rows tile by tile, and the switch merges the loads
 // (docs/design/merged-loads.md).
 #include "analysis/packet_size.h"

@@ -140,7 +140,7 @@ static inline bool mw_tp_has(const struct mw_tp_problem *p, enum mw_tp_part part
            (part == MW_TP_GEMM_2 && p->o.kind == MW_TP_AG_GEMM);
 }
 /// Rows that are loaded together when all GPUs have reported them; 0: none waits. A large tile of
-/// rows behind sums would wait for the last of them.
+/// rows after sums would wait for the last of them.
 static inline unsigned mw_tp_sync_rows(const struct mw_tp_problem *p)
 {
     return p->o.no_sync ? 0 : mw_tp_reduces(p) ? MW_TP_SYNC_ROWS : p->tile;
@@ -169,7 +169,7 @@ static inline unsigned mw_tp_sync_loads(const struct mw_tp_problem *p)
     return mw_tp_sync_rows(p) * mw_tp_row_loads(p);
 }
 
-/// First of a home's rows that is in range r; that of range `ranges` is one behind the last.
+/// First of a home's rows that is in range r; that of range `ranges` is one after the last.
 static inline unsigned mw_tp_begin(const struct mw_tp_problem *p, unsigned ranges, unsigned r)
 {
     return (unsigned)((uint64_t)mw_tp_own(p) * r / ranges);

@@ -76,7 +76,7 @@ extern const char *const mw_pass_names[MW_PASSES];
 struct mw_shape {
     unsigned gpus;           ///< N, MW_MIN_GPUS .. MW_MAX_GPUS, divides the number of experts
     unsigned tokens_per_gpu; ///< T, at least 1
-    unsigned batches;        ///< of N * T tokens of each layer, one behind the other; 0: 1
+    unsigned batches;        ///< of N * T tokens of each layer, one after the other; 0: 1
     unsigned hidden;         ///< H, bf16 values per token, 1 .. MW_MAX_HIDDEN
     unsigned dispatch_type;  ///< MW_ROWTYPE_ in which they are sent to the experts
     enum mw_passes passes;   ///< not with batches

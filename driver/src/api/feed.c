@@ -136,7 +136,7 @@ static int check_shared(const struct mw_device *d, const char *call, const struc
     return mwi_check_layout(d, l);
 }
 
-/// Whether the layer may be one with `handle`, behind those that were fed.
+/// Whether the layer may be one with `handle`, after those that were fed.
 static int check_handle(const struct mw_device *d, const char *call, unsigned handle)
 {
     const struct mwi_configured *own = &d->configured;

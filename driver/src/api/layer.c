@@ -30,7 +30,7 @@ struct reg_value {
 #define REG(name) (uint32_t) offsetof(mw_node_t, name)
 enum { MAX_REGS = 40 };
 
-/// Cycles that pass on a link behind each flit.
+/// Cycles that pass on a link after each flit.
 static unsigned link_wait(const struct mw_layer_config *c)
 {
     return c->link_cycles ? c->link_cycles - 1 : 0;

@@ -427,7 +427,7 @@ static void take_regions(const struct mw_device_info *info, struct mw_layout *l,
     const bool unicast = c->received_rows > 0;
     const uint64_t experts = c->experts_per_gpu, rows = lists_of(info, c) << l->cap_shift,
                    tokens = c->tokens_per_gpu, received = c->received_rows;
-    // stores into the space of 2^token_shift tokens' slots count as rows: gradients lie behind it
+    // stores into the space of 2^token_shift tokens' slots count as rows: gradients lie after it
     const uint64_t homes = c->gate_gradients ? UINT64_C(1) << l->token_shift : tokens;
     const uint64_t slots = unicast          ? tokens << l->n_shift
                            : c->row_returns ? homes << l->k_shift

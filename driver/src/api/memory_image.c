@@ -99,7 +99,7 @@ static int check_streams(const struct mw_layout *layout, const struct mw_stream 
     return mwi_check_loaded_rows(layout, s, info, streams);
 }
 
-/// What its delays, those behind its waits and the orders of tokens that it charges
+/// What its delays, those after its waits and the orders of tokens that it charges
 /// for take together.
 static uint64_t delays(const struct mw_stream *s)
 {

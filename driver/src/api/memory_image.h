@@ -29,7 +29,7 @@ int mwi_image_routing(struct mwi_image *image, uint64_t address, unsigned gpus, 
 /// Hidden values, row_bytes each, 1 << row_shift bytes apart.
 int mwi_image_rows(struct mwi_image *image, uint64_t address, unsigned gpus, unsigned row_bytes,
                    unsigned row_shift, const struct mw_tokens *part);
-/// Coefficients of experts_per_gpu experts of each GPU, one GPU's behind the other's.
+/// Coefficients of experts_per_gpu experts of each GPU, one GPU's after the other's.
 int mwi_image_coefficients(struct mwi_image *image, uint64_t address, unsigned gpus,
                            unsigned experts_per_gpu, const uint16_t *coefficient);
 /// Copies of the pieces of another image.

@@ -17,7 +17,7 @@ enum {
 /// State of a device, by which core/state.h decides.
 struct mwi_state {
     enum mw_state now;   ///< MW_STATE_DONE is RUNNING, to the outside, once the layer has ended
-    enum mw_state after; ///< RUNNING: what comes behind it
+    enum mw_state after; ///< RUNNING: what comes after it
     bool closed;
     int lost; ///< UNKNOWN: the code of what failed, and its message
     char why[MWI_MESSAGE];

@@ -21,8 +21,8 @@ struct mwi_pause mwi_pause_begin(const struct mw_device *device, const char *cal
 /// MW_ERR_CANCELED if the options end the call now, which waits for its turn; the lock is released
 /// while `progress` runs.
 int mwi_turn_canceled(struct mw_device *device, const struct mwi_pause *pause);
-/// Whether the call goes on behind a moment in which others had their turn: MW_ERR_CANCELED by
-/// mw_cancel or mw_reset, MW_ERR_STATE where the device was closed.
+/// Whether the call continues after other calls had the device: MW_ERR_CANCELED by mw_cancel or
+/// mw_reset, MW_ERR_STATE where the device was closed.
 int mwi_check_ended(const struct mw_device *device, const struct mwi_pause *pause);
 /// Between two pieces, under the lock. MW_ERR_CANCELED, or MW_ERR_STATE where the device was
 /// closed: the call ends.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock of a device and the registers behind it: writes are gathered, and are
-// done in their order.
+// The lock of a device and the registers that it protects: writes are gathered, and are done in
+// their order.
 #include "core/registers.h"
 
 #include "core/known_tables.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock of a device and the registers behind it.
+// The lock of a device and the registers that it protects.
 #ifndef MW_REGISTERS_H
 #define MW_REGISTERS_H
 

@@ -138,7 +138,7 @@ static int check_out(const struct mw_handle *h, uint16_t *const *out)
     return 0;
 }
 
-/// The layer that was just started: wait for it, and keep its result for this call. Behind the last
+/// The layer that was just started: wait for it, and keep its result for this call. After the last
 /// slice others have their turn, too: what the layer left may be gone.
 static int finish(struct mw_device *d, const struct mwi_pause *pause, uint64_t *cycles)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Handles, and the programs of their layers (docs/design/systems.md): `dysharp` as one program, and
-// `dysharp-basic` cut in two behind its dispatch.
+// `dysharp-basic` cut in two after its dispatch.
 //
 // A handle keeps an image of its layer. The device has room for one: that of the handle whose layer
 // begins is written unless it is there. The second phase runs in the epoch of the first, so that
@@ -229,7 +229,7 @@ static int make_cached_images(struct mw_handle *h, const struct mw_handle *of,
     const struct mwi_image kept = {of->data.list, coefficient ? coefficients : of->data.count, 0,
                                    0};
     int status = mwi_image_copy(&h->data, &kept);
-    for (unsigned g = 0; g < gpus && !status; g++) { // behind the routing tables
+    for (unsigned g = 0; g < gpus && !status; g++) { // after the routing tables
         const struct mw_transfer *rows = &h->data.list[gpus + g];
         memset(rows->data, 0, rows->bytes);
         for (size_t t = 0; t < h->tokens[g]; t++)

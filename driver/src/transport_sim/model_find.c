@@ -170,7 +170,7 @@ static bool take_kind(const char *kind, char path[MWI_PATH], struct mw_simulatio
 /// ones.
 static void take_least(enum mw_primitives asked, char path[MWI_PATH], struct mw_simulation *made)
 {
-    // each has those of all behind it
+    // each has those of all after it
     static const char *const kinds[] = {
         [MW_PRIMITIVES_PUBLISHED] = "published", [MW_PRIMITIVES_BASIC] = "basic"};
     for (unsigned i = asked; i > MW_PRIMITIVES_ALL; i--)

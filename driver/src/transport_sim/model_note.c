@@ -43,7 +43,7 @@ static bool read_at(FILE *f, uint64_t at, void *to, size_t bytes)
     return at < INT64_MAX && fseek(f, (long)at, SEEK_SET) == 0 && fread(to, 1, bytes, f) == bytes;
 }
 
-/// The text of our note among those of a segment, or NULL; ends behind its last byte.
+/// The text of our note among those of a segment, or NULL; ends after its last byte.
 static char *find_note(char *notes, size_t bytes)
 {
     for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes;) {
@@ -117,7 +117,7 @@ static uint64_t size_of(FILE *f)
 
 // ---- contents -----------------------------------------------------------------------------------
 
-/// The value behind a word at the beginning of a line; empty if there is none. Whether it fits
+/// The value after a word at the beginning of a line; empty if there is none. Whether it fits
 /// `size` bytes; else it is cut.
 static bool take_value(const char *text, const char *word, char *value, size_t size)
 {

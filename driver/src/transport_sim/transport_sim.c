@@ -50,7 +50,7 @@ static int check_backend(const struct mw_open_options *o, char *message, size_t 
     return MW_ERR_INVALID;
 }
 
-/// Behind a message of memory that is missing: a limit of this process, or nothing.
+/// After a message of memory that is missing: a limit of this process, or nothing.
 static void add_limit(char *message, size_t size)
 {
     const size_t at = strlen(message);
@@ -186,8 +186,8 @@ static int sim_cfg_write(void *context, uint32_t address, uint32_t value)
     return s->ops->cfg(s->model, true, address, &value) ? MW_ERR_IO : 0;
 }
 
-/// The pieces of every GPU in their order, a few flits at a time, so that the queue
-/// of layers goes on.
+/// The pieces of every GPU in their order, a few flits at a time, so that the queue of layers
+/// advances.
 static int transfer_slices(struct sim *s, struct mw_sim_transfer *own, size_t count)
 {
     struct mw_sim_transfer slice[MW_MAX_PORTS] = {0};

@@ -243,7 +243,7 @@ int mwu_image_load(const struct mw_open_options *o, const uint32_t *words,
     if (!status && keep && keep(context, before, s.words))
         status = let_go(&s);
     if (!status)
-        status = mwu_reset(s.u); // behind the hold: a firmware may put it off
+        status = mwu_reset(s.u); // after the hold: a firmware may put it off
     if (!status) {
         status = ram_write(&s, words, image->bytes / sizeof *words);
         if (!status)

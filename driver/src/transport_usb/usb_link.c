@@ -139,7 +139,7 @@ static void reply_frame(void *context, const struct mw_frame_header *h, uint32_t
     r->reply_count = h->count;
     r->reply_bytes = 8 * (size_t)h->words;
     r->done = true;
-    // LINK_ERROR follows, and nothing that was sent behind this is carried out
+    // LINK_ERROR follows, and nothing that was sent after this is carried out
     if (status == MW_STATUS_PAYLOAD)
         break_link(l, MW_ERR_IO, "the device lost step: %s", mwu_status_text(status));
 }
