@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of layers (FEED and FED of docs/reference/host-protocol.md): each layer is started as
-// soon as the one before it is done, with the registers that locate its data. The host has put the
-// data there while the layer before ran; none of it passes through here.
+// The queue of layers (FEED and FED of docs/reference/host-protocol.md): each layer is started once
+// the one before it is done, with the registers that locate its data. The host has put the data
+// there while the layer before ran. None of it passes through here.
 #ifndef MW_FW_FEED_H
 #define MW_FW_FEED_H
 
@@ -17,7 +17,7 @@ struct feed {
 };
 
 void feed_begin(struct feed *f);
-/// The layer in the mailbox, of `words` registers; `number` gets its own. Returns the
+/// The layer in the mailbox, of `words` registers. `number` gets its own. Returns the
 /// status of the reply.
 unsigned feed_add(struct feed *f, const struct board *b, unsigned words, bool sweep,
                   uint32_t *number);

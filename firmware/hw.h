@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All that the firmware uses of the hardware: its bus, the GPUs' memories, and, through the bus,
-// its own registers. hw.c is the real one; the tests have one of their own (tests/firmware/fake.c).
+// its own registers. hw.c is the real one. The tests have one of their own (tests/firmware/fake.c).
 #ifndef MW_FW_HW_H
 #define MW_FW_HW_H
 

@@ -12,7 +12,7 @@ struct watch {
     uint32_t link_errors; ///< counted by the link at the last poll
 };
 
-/// The first error of a layer: the switch's, or that of the first node that has one; 0: none.
+/// The first error of a layer: the switch's, or that of the first node that has one. 0: none.
 uint32_t watch_first_error(const struct board *b);
 void watch_begin(struct watch *w);
 /// `fed`: layers are being fed, whose errors the queue logs.

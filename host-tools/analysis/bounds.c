@@ -89,7 +89,7 @@ static struct mw_bound own_engine_of_lists(const struct mw_workload *w, unsigned
     return most;
 }
 
-/// Sum over the phases; its place is that of the longest one.
+/// Sum over the phases. Its place is that of the longest one.
 static struct mw_bound phase_sum(const struct mw_bound phases[MW_PHASES])
 {
     struct mw_bound longest = {0};

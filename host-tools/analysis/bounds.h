@@ -38,18 +38,19 @@ struct mw_bounds {
 /// The bounds of one layer.
 void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
                        const struct mw_link_parameters *link, struct mw_bounds *bounds);
-/// The busiest port and direction of the first `gpus`; the first of several equal ones.
+/// The busiest port and direction of the first `gpus`. The first of several equal ones.
 struct mw_bound mw_busiest_link(const struct mw_traffic *t, unsigned gpus,
                                 const struct mw_link_parameters *link);
 /// The strict bound of the links alone, in cycles; the expert's default time comes from it.
 struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer,
                                const struct mw_link_parameters *link);
-/// Default of expert_cycles (which `link` need not have): sum over the layers of the strict link
-/// bound, over twice the rows of the busiest engine, rounded down. 0 where no token has an expert.
+/// Default of expert_cycles (which `link` need not have). It is the strict link bound, summed over
+/// the layers, divided by twice the rows of the busiest engine, rounded down. 0 where no token has
+/// an expert.
 uint64_t mw_default_expert_cycles(const struct mw_workload *w,
                                   const struct mw_link_parameters *link);
 
-/// "port 3 down", or "engine 5" and the like; returns `text`.
+/// "port 3 down", or "engine 5" and the like. Returns `text`.
 const char *mw_bound_text(const struct mw_bound *b, char *text, size_t size);
 
 #endif

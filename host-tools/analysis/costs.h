@@ -11,7 +11,7 @@
 struct mw_link_parameters;
 struct mw_workload;
 
-/// Cycles of the fabric; 0: not charged. Its generator determines which of them a system has.
+/// Cycles of the fabric. 0: not charged. Its generator determines which of them a system has.
 struct mw_costs {
     unsigned launch;   ///< in front of every kernel of a layer
     unsigned exchange; ///< until counts that have come from all GPUs can be used
@@ -23,7 +23,7 @@ struct mw_costs {
 
 enum mw_cost_preset { MW_COSTS_NONE, MW_COSTS_PAPERS };
 
-/// Where `costs` keeps the setting `name`; NULL: it is no cost.
+/// Where `costs` keeps the setting `name`. NULL: it is no cost.
 unsigned *mw_costs_place(struct mw_costs *costs, const char *name);
 
 /// `--costs`: an enum mw_cost_preset; and the names there are.
@@ -36,7 +36,7 @@ int mw_costs_fill(enum mw_cost_preset preset, struct mw_settings *settings,
                   const struct mw_link_parameters *link, const struct mw_workload *w,
                   struct mw_error *err);
 
-/// The preset and its costs, "papers (launch_cycles 443, ...)"; returns `text`.
+/// The preset and its costs, "papers (launch_cycles 443, ...)". Returns `text`.
 const char *mw_costs_text(enum mw_cost_preset preset, const struct mw_settings *settings,
                           char *text, size_t size);
 

@@ -10,7 +10,7 @@
 
 /// Rows that a GPU adds, reads and writes, each of all flits of a result, without those of its
 /// engine. `sent` and `got` are rows that it sends to experts or gets, which have a size of their
-/// own. But if all rows are gathered, it writes no more than it reads: rows that arrive or are
+/// own. But if all rows are gathered, it writes no more than it reads. Rows that arrive or are
 /// computed are read again, and an output row is written for each row sent.
 struct load {
     uint64_t additions, reads, writes, sent, got;
@@ -31,8 +31,8 @@ static void add_reduced(struct load load[MW_MAX_GPUS], const struct mw_workload 
     }
 }
 
-/// Where homes add: a copy and a partial sum per member, which land at home; first the partial
-/// sums, then own rows and what that gave.
+/// Where homes add: a copy and a partial sum per member, which land at home. The home adds first
+/// the partial sums, then its own rows and that result.
 static void add_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p, unsigned gpus)
 {
     struct load *home = &load[p->home];

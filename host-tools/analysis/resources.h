@@ -16,7 +16,7 @@ struct mw_resources {
     struct mw_bound limit;  ///< the longest of these and the own bound
 };
 
-/// The busiest GPU's, for each part; `bounds` are those of the same layer and system.
+/// The busiest GPU's, for each part. `bounds` are those of the same layer and system.
 void mw_resources_compute(const struct mw_workload *w, unsigned layer,
                           const struct mw_system *system, unsigned flit_bytes,
                           const struct mw_bounds *bounds, struct mw_resources *r);

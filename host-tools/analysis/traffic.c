@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See traffic.h. Everything here follows from the packet format and the list of packets that a
-// system sends; nothing is measured.
+// system sends. Nothing is measured.
 #include "analysis/traffic.h"
 
 #include "analysis/packet_size.h"

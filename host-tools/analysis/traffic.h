@@ -65,9 +65,9 @@ enum { MW_SYSTEMS = 8 };
 /// Rows in a packet that reports or grants several of them.
 enum { MW_ROWS_GATHERED = MW_LANES };
 
-/// Flits and payload bytes on every link. Two numbers depend on timing: the packets of rows that
-/// are reported or granted several at a time, and the stores that a packet manager merges. `flits`
-/// has the fewest; `gathered` has the most that may come in addition.
+/// Flits and payload bytes on every link. Two numbers depend on timing: packets of rows that are
+/// reported or granted several at a time, and stores that a packet manager merges. `flits` has the
+/// fewest. `gathered` has the most that may come in addition.
 struct mw_traffic {
     uint64_t flits[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];
     uint64_t gathered[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/// Bytes that the system can give, from a file like /proc/meminfo; 0: unknown.
+/// Bytes that the system can give, from a file like /proc/meminfo. 0: unknown.
 uint64_t mw_memory_available(const char *path);
 
 #endif

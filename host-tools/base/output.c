@@ -79,7 +79,7 @@ static bool is_magic(const char *path, char folder[PATH_MAX])
            realpath(name, folder);
 }
 
-/// The descriptor of the link `name` of such a folder, if it is one of this process; else -1.
+/// The descriptor of the link `name` of such a folder, if it is one of this process. Else -1.
 static int own_descriptor(const char *folder, const char *name)
 {
     char self[32], own[48], *end;
@@ -141,7 +141,7 @@ static int find(struct target *t, const char *path)
     return t->there || errno == ENOENT ? 0 : -1;
 }
 
-/// A device takes the output of many; anything else keeps the last one alone, or mixes them.
+/// A device takes the output of many. Anything else keeps the last one alone, or mixes them.
 static bool same_inode(const struct stat *a, const struct stat *b)
 {
     return !S_ISCHR(a->st_mode) && a->st_dev == b->st_dev && a->st_ino == b->st_ino;

@@ -24,7 +24,7 @@ unsigned mw_text_char(const char *text, uint32_t *code);
 /// the characters after it, and no noncharacter. A changed order could show another name. XML and
 /// HTML refuse noncharacters.
 bool mw_text_is_plain(uint32_t code);
-/// Copy `text`, with replacements, into `size` bytes; what does not fit is cut between two
+/// Copy `text`, with replacements, into `size` bytes. What does not fit is cut between two
 /// characters. Returns `to`. May be called in a signal handler.
 const char *mw_text_clean(char *to, size_t size, const char *text);
 /// Write the character that `text` begins with, or its replacement. Returns the text after it.

@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 
-/// Write `text`, whose spaces and newlines both end words, in lines of at most `width` columns (a
-/// word that is longer has a line of its own). The first begins at column `at`, where the caller
-/// is; those after it are indented by `indent`. Ends with a newline.
+/// Write `text`, whose spaces and newlines both end words, in lines of at most `width` columns. A
+/// longer word has a line of its own. The first begins at column `at`, where the caller is; those
+/// after it are indented by `indent`. Ends with a newline.
 void mw_wrap(FILE *out, const char *text, unsigned at, unsigned indent, unsigned width);
 
 #endif

@@ -108,7 +108,7 @@ struct mw_pattern {
     int (*load)(struct mw_bench *b);
     /// Number of elements that are wrong.
     int (*check)(struct mw_bench *b, uint64_t *wrong);
-    /// Streams without the phase that is measured; NULL: everything is.
+    /// Streams without the phase that is measured. NULL: everything is.
     void (*make_before)(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
 };
 
@@ -164,7 +164,7 @@ struct mw_bench_latency {
 
 /// Exit status and message of a run that Ctrl-C ends.
 int mw_bench_interrupted(const struct mw_bench *b);
-/// Exit status of a library call that failed; the message goes to b->err.
+/// Exit status of a library call that failed. The message goes to b->err.
 int mw_bench_failed(const struct mw_bench *b, const char *what, int code);
 /// Settings of the layer from the options, on top of mw_layer_defaults.
 int mw_bench_configure(struct mw_bench *b);

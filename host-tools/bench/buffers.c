@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Patterns with explicit addresses: alltoall, the collectives over static multimem and its red.
-// Each GPU has a source and a result buffer of S bytes, N blocks each; the golden result is made
-// from the rule of the pattern alone.
+// Each GPU has a source and a result buffer of S bytes, N blocks each. The golden result comes from
+// the rule of the pattern alone.
 #include "base/random.h"
 #include "bench/bench.h"
 
@@ -94,8 +94,8 @@ static uint16_t value(const struct mw_bench *b, unsigned gpu, size_t element)
 
 /// red adds in any order, so its sums must be exact in any. Floats are therefore small whole
 /// numbers, whose sum bf16 can hold with up to 32 GPUs. Whole numbers are exact in e5m2 only up to
-/// 8: of floats of 8 bits, the first seven GPUs have -1 to 1, and the others 0. The buffer to which
-/// they are added begins with the GPU's own source.
+/// 8. With floats of 8 bits, the first seven GPUs therefore have -1 to 1, and the others 0. The
+/// buffer to which they are added begins with the GPU's own source.
 static uint64_t whole_numbers(const struct mw_bench *b, unsigned gpu, uint64_t word)
 {
     enum { FEW = 7 };
@@ -201,7 +201,7 @@ static void reduce_into(const struct mw_bench *b, const uint8_t *source, unsigne
     mw_reduce_rows(b->dtype, b->redop, term, gpus(b) + 1, bytes, out);
 }
 
-/// What block `i` of GPU g's result must be; `source` has the sources of all GPUs.
+/// What block `i` of GPU g's result must be. `source` has the sources of all GPUs.
 static void golden_block(const struct mw_bench *b, const uint8_t *source, unsigned g, unsigned i,
                          uint8_t *out)
 {

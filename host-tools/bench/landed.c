@@ -105,7 +105,7 @@ static uint64_t differing(const uint8_t *a, const uint8_t *b, size_t bytes, size
 /// An entry of the allocation table: valid, epoch, row.
 enum { VALID = 31, EPOCH = 29, ROW_MASK = 0xfffff };
 
-/// The copy of `token` for one expert; `epoch` is that of the table's first entry that was checked.
+/// The copy of `token` for one expert. `epoch` is that of the table's first entry that was checked.
 static uint64_t check_copy(struct landing *l, unsigned token, unsigned expert, int *epoch)
 {
     const struct mw_bench *b = l->b;

@@ -38,7 +38,7 @@ struct mw_calibration_run {
 };
 
 /// Add the runs of a sweep's results.csv to `run`, which has `count` and is grown. MW_EXIT_INPUT: a
-/// column is missing, or a run is of another kind (a trace); the line names file and line.
+/// column is missing, or a run is of another kind (a trace). The line names file and line.
 int mw_calibration_read(struct mw_calibration_run **run, size_t *count, const char *path, bool held,
                         struct mw_error *err);
 /// Fit every system, and set the ranges of the fitted runs. What has no runs keeps mw_calibrated.

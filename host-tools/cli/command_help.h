@@ -17,7 +17,7 @@ void mw_command_help(const struct mw_option_table *table, FILE *out);
 
 /// The default parameters of the command, from malloc, or NULL.
 void *mw_option_defaults(const struct mw_option_table *table);
-/// The text of an option, with its `{}` and `{default}` replaced; `defaults` is of the above.
+/// The text of an option, with its `{}` and `{default}` replaced. `defaults` is of the above.
 void mw_option_text(const struct mw_option *option, const void *defaults,
                     char text[MW_OPTION_TEXT_BYTES]);
 /// "--gpus N"

@@ -41,7 +41,7 @@ enum mw_option_kind {
 typedef int mw_option_set(void *place, const char *name, const char *text, struct mw_error *err);
 
 /// An option --`name`, whose value goes to `offset` in the command's parameters. The macros below
-/// make one; `place` is an offsetof. Parsing, help, manual page and completion are all made of it.
+/// make one. `place` is an offsetof. Parsing, help, manual page and completion are all made of it.
 struct mw_option {
     const char *name;
     enum mw_option_kind kind;
@@ -99,7 +99,7 @@ struct mw_option_table {
     const char *command; ///< after "moeswitch": "run", "bench link"
     const struct mw_option *option;
     unsigned count; ///< at most MW_MAX_OPTIONS
-    /// A word that is no option and no value; NULL: there may be none.
+    /// A word that is no option and no value. NULL: there may be none.
     int (*word)(void *params, const char *text, struct mw_error *err);
     mw_terms *words;                  ///< what such a word may be, or NULL
     const char *file;                 ///< or it is a file ("FILE") or a folder ("DIR"); or NULL
@@ -107,7 +107,7 @@ struct mw_option_table {
     const char *synopsis;             ///< the words after the command, a line for each form
     const char *text;                 ///< what it does, and what users need for it
     const struct mw_section *section; ///< up to one without a title; or NULL
-    /// Set all parameters to their defaults; NULL: all zero.
+    /// Set all parameters to their defaults. NULL: all zero.
     void (*defaults)(void *params);
     size_t params_bytes; ///< of them
 };

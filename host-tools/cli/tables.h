@@ -18,7 +18,7 @@ struct mw_data_files {
     bool quiet;             ///< no tables, and no progress
 };
 
-/// Rows of a command's options; `place` is the offset of a struct mw_data_files.
+/// Rows of a command's options. `place` is the offset of a struct mw_data_files.
 #define MW_DATA_OPTIONS(place, what) \
     MW_PATH("json", (place) + offsetof(struct mw_data_files, json), "FILE", \
             what " as JSON, for programs; - is standard output, instead of the tables"), \

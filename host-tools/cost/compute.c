@@ -13,7 +13,7 @@ enum { MOST_BYTES = 1 << 28 };
 
 enum { KEYS = 5, MOST_SIZES = 6 };
 
-/// What must be the same; `on` is on a line between two rows.
+/// What must be the same. `on` is on a line between two rows.
 struct key {
     enum mw_operator_kind kind;
     enum mw_gemm_type type;

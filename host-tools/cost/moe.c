@@ -90,8 +90,8 @@ static double busiest(const struct mw_traffic *t, const struct mw_routing *r,
     return (double)mw_busiest_link(t, r->w.shape.gpus, link).cycles;
 }
 
-/// How many times as much a link of the machine carries as one of the workload, which has at most
-/// MW_COUNTED_GPUS GPUs: by the GPUs of a token.
+/// Ratio of the load of a machine's link to that of a workload's link, from the GPUs of a token. A
+/// workload has at most MW_COUNTED_GPUS GPUs.
 static double growth(const struct mw_routing *r, const struct mw_system *system)
 {
     const double all = r->switched, part = r->w.shape.gpus;

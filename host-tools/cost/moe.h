@@ -36,8 +36,8 @@ enum mw_feature {
 };
 extern const char *const mw_feature_names[MW_FEATURES];
 
-/// What the tokens of a routing's sample take of links, adders and banks, in cycles of the busiest
-/// one: in each phase, and of both together.
+/// Cycles of the busiest link, adder and bank for the tokens of a routing's sample: links in each
+/// phase, and all for both together.
 struct mw_moe_counts {
     double dispatch, combine, link, adder, banks;
 };

@@ -52,7 +52,7 @@ struct mw_layer_work {
     bool dense;
 };
 
-/// Operators of one layer in forward order; returns how many of `op` are set.
+/// Operators of one layer in forward order. Returns how many of `op` are set.
 unsigned mw_layer_operators(const struct mw_task *t, const struct mw_parallel *p,
                             const struct mw_layer_work *w, struct mw_operator op[MW_OPERATORS]);
 /// The head (logits) of `tokens` tokens.

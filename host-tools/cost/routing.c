@@ -72,8 +72,8 @@ static unsigned range_of(const unsigned *ends, size_t at, size_t tokens)
     return range;
 }
 
-/// The range of a GPU's gathered tokens in which token `at` of GPU `source` is: others' begin with
-/// those of the next GPU, own ones come last.
+/// The range of a GPU's gathered tokens in which token `at` of GPU `source` is: the others' begin
+/// with those of the next GPU. Own tokens come last.
 static unsigned gathered_range(unsigned gpus, unsigned gpu, size_t source, size_t at, size_t tokens)
 {
     const size_t turn = (source + gpus - gpu - 1) % gpus;

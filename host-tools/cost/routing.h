@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which GPUs and experts the tokens of a sample go to, when the experts of a layer lie on several
-// GPUs of one or more machines.
+// The GPUs and experts of a sample's tokens, if the experts of a layer are on several GPUs of one
+// or more machines.
 #ifndef MW_COST_ROUTING_H
 #define MW_COST_ROUTING_H
 

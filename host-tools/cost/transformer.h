@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shapes of whole MoE models for `moeswitch plan`: a preset of models.h with what its layers have
-// besides experts, or a config.json as Hugging Face's transformers writes it.
+// Shapes of whole MoE models for `moeswitch plan`: a preset of models.h and the other parts of its
+// layers, or a config.json as Hugging Face's transformers writes it.
 #ifndef MW_COST_TRANSFORMER_H
 #define MW_COST_TRANSFORMER_H
 
@@ -36,8 +36,8 @@ struct mw_transformer {
 };
 
 /// `--model`: the name of a preset, else the path of a config.json (with a '/' or '.' in it).
-/// `place` is a struct mw_transformer. MW_EXIT_INPUT: no such preset or file, a preset whose source
-/// states no layers, or a file that is no MoE model, with file, key and cause.
+/// `place` is a struct mw_transformer. MW_EXIT_INPUT, with file, key and cause: no such preset or
+/// file, a preset whose source states no layers, or a file that is no MoE model.
 mw_option_set mw_set_transformer;
 /// The presets, for help.
 mw_terms mw_transformer_names;
@@ -53,8 +53,8 @@ double mw_dense_weights(const struct mw_transformer *m);
 /// All weights of the model, without multi-token prediction; and those that a token uses.
 double mw_all_weights(const struct mw_transformer *m);
 double mw_active_weights(const struct mw_transformer *m);
-/// Tokens that a token attends to, as the mean of all layers: of one after `sequence` others, or
-/// of all tokens of a sequence as their mean.
+/// Tokens that a token attends to, as the mean of all layers. `behind`: of a token after `sequence`
+/// others. `within`: the mean of all tokens of a sequence.
 double mw_attended_behind(const struct mw_transformer *m, double sequence);
 double mw_attended_within(const struct mw_transformer *m, double sequence);
 /// Operations (a multiply-add has two) of forward of one token that attends to so many. Training

@@ -47,7 +47,7 @@ static const struct field optional[] = {
     {{"sliding_window"}, AT(window), MOST},
 };
 
-/// The first of the keys that the file has with a value that is not null; NULL: none.
+/// The first of the keys that the file has with a value that is not null. NULL: none.
 static const cJSON *find(const cJSON *root, const char *const key[NAMES])
 {
     for (unsigned i = 0; i < NAMES && key[i]; i++) {

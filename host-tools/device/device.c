@@ -58,7 +58,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
 {
     const unsigned flit_bytes = options->flit_bytes;
     const bool far = mwi_model_is_far(options);
-    // sim/model.mk: SMALL_PARAMS and large; the rest is rtl/common/cfg_pkg.sv's
+    // sim/model.mk: SMALL_PARAMS and large. The rest is rtl/common/cfg_pkg.sv's
     const struct mw_device_info large = {
         .gpus = options->gpus,
         .flit_bytes = flit_bytes,

@@ -31,7 +31,7 @@ mw_terms mw_device_values;
         "sim, sim:lanes or sim:plain: the Verilated model in this process (default sim); usb or " \
         "usb:SERIAL: a device on USB, with the GPUs and flit bytes that it has")
 
-/// Its value, for option_table.h; `device` is a struct mw_device_choice.
+/// Its value, for option_table.h. `device` is a struct mw_device_choice.
 int mw_set_device(void *device, const char *name, const char *text, struct mw_error *err);
 /// The library's defaults for that device; GPUs and flit width are set
 /// by the caller, 0 where not `given`: as on the device.
@@ -66,7 +66,7 @@ int mw_set_device_asked(void *asked, const char *name, const char *text, struct 
 /// Parse by the command's table. If help was requested, it is printed, and `help` is set.
 int mw_device_parse(const struct mw_option_table *table, struct mw_device_asked *asked, int argc,
                     char **argv, FILE *out, struct mw_error *err);
-/// Open it; `asked` gets its sizes.
+/// Open it. `asked` gets its sizes.
 int mw_device_open(struct mw_device_asked *asked, struct mw_device **device, struct mw_error *err);
 /// Print the error, if there is one, and return the exit status.
 int mw_device_finish(int status, const struct mw_error *err, FILE *errors);

@@ -87,7 +87,7 @@ static int take_turn(struct build *b)
     return lock;
 }
 
-/// Run make; its output goes to standard error. Returns whether it succeeded.
+/// Run make. Its output goes to standard error. Returns whether it succeeded.
 static bool make_model(const struct mw_open_options *o, const struct build *b)
 {
     char n[16], f[16], small[16], far[16], trace[16], backend[32], folder[MWI_PATH + 2];
@@ -118,7 +118,7 @@ static bool make_model(const struct mw_open_options *o, const struct build *b)
     return ended == child && child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Build the model, and open the device; `code` is why it could not be opened before.
+/// Build the model, and open the device. `code` is why it could not be opened before.
 static int build_and_open(const struct mw_open_options *o, const struct build *b, int code,
                           struct mw_device **device, struct mw_error *err)
 {

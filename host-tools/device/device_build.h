@@ -11,11 +11,11 @@
 
 #include <stdbool.h>
 
-/// As mw_open. If the simulated device has no model, or none that can run here, `make model` builds
-/// one, provided that the sources are around the program or MOESWITCH_SOURCE names them. The model
-/// goes into their build folder, or into the user's cache. That is reported on standard error, to
-/// which the output of `make` goes too. Of programs that need the same model at the same time one
-/// builds it. Returns an exit status, with the message in `err`.
+/// As mw_open. If the simulated device has no model that can run here, `make model` builds one. The
+/// sources must be around the program, or MOESWITCH_SOURCE must name them. The model goes into
+/// their build folder, or into the user's cache. That is reported on standard error, to which the
+/// output of `make` goes too. Of programs that need the same model at the same time one builds it.
+/// Returns an exit status, with the message in `err`.
 int mw_device_open_built(const struct mw_open_options *options, struct mw_device **device,
                          struct mw_error *err);
 /// Whether a simulated device has no model yet. Its sizes will be those of mw_device_built. A model

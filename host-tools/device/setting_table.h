@@ -23,7 +23,7 @@ const struct mw_setting_kind *mw_setting_find(const char *name);
 /// What was set last under that name, or `otherwise`.
 uint64_t mw_setting_value(const struct mw_settings *settings, const char *name, uint64_t otherwise);
 
-/// Set the fields of a layer that are among `settings`; others stay as they are. MW_EXIT_INPUT: the
+/// Set the fields of a layer that are among `settings`. Others stay as they are. MW_EXIT_INPUT: the
 /// library refuses one.
 int mw_settings_apply(const struct mw_settings *settings, struct mw_layer_config *config,
                       struct mw_error *err);

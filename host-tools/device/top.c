@@ -66,7 +66,7 @@ static void rest(double seconds)
 
 // ---- looking ------------------------------------------------------------------------------------
 
-/// The devices that are shared now; returns how many.
+/// The devices that are shared now. Returns how many.
 static unsigned look(const struct asked *a, struct mw_shared list[DEVICES])
 {
     struct mw_shared_id id[4 * DEVICES];
@@ -80,7 +80,7 @@ static unsigned look(const struct asked *a, struct mw_shared list[DEVICES])
     return count;
 }
 
-/// What was seen of that device until now; nothing of a new one.
+/// The samples of that device so far. Empty for a new one.
 static struct seen recall(const struct screen *s, const struct mw_shared_id *id)
 {
     for (unsigned i = 0; i < s->count; i++)

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/// One device, as lines; `before` is the sample before (sampled: false where there is none),
+/// One device, as lines. `before` is the sample before (sampled: false where there is none),
 /// `seconds` the time between the two. With `colour` for a terminal.
 void mw_top_device(FILE *out, const struct mw_shared *now, const struct mw_shared *before,
                    double seconds, bool colour);

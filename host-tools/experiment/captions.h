@@ -17,7 +17,7 @@ struct mw_captions {
 enum { MW_CAPTION_BYTES = 64 };
 
 /// "layer 7", with its pass where there are several, or the workload's name, in `text`, which it
-/// returns; `layer` is an index.
+/// returns. `layer` is an index.
 const char *mw_caption_layer(const struct mw_captions *c, unsigned layer,
                              char text[MW_CAPTION_BYTES]);
 /// The expert, or the part, that GPU `gpu` has at place `local` of its own.

@@ -16,8 +16,8 @@ struct mw_monitor {
     size_t samples, lost, room;
 };
 
-/// Interval that shows a layer of about `cycles` cycles well: as many samples as can be fetched
-/// while it runs, or as many as the device keeps.
+/// Interval that shows a layer of about `cycles` cycles well. It gives as many samples as can be
+/// fetched while the layer runs, or as many as the device keeps.
 unsigned mw_monitor_interval(uint64_t cycles, unsigned ports);
 struct mw_run_params;
 /// Make the ports record a layer of about `cycles` cycles, and the latencies of the packets of

@@ -28,7 +28,7 @@ struct mw_phases {
     uint64_t begin[MW_MAX_PORTS], end[MW_MAX_PORTS]; ///< of a GPU's experts
 };
 
-/// A mw_watch_fn; `phases` is a struct mw_phases.
+/// A mw_watch_fn. `phases` is a struct mw_phases.
 void mw_phases_take(void *phases, const struct mw_watch_event *event);
 /// Watch `device`, which hands `timeline` (or NULL) what it would get alone. A device that shows
 /// nothing leaves the phases unknown.

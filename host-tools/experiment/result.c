@@ -123,7 +123,7 @@ static void expected_traffic(const struct mw_workload *w, unsigned layer,
         mw_traffic_add(t, &phases[p]);
 }
 
-/// Compare one counter, which may be more by some flits; returns 1 if it differs.
+/// Compare one counter, which may be more by some flits. Returns 1 if it differs.
 static unsigned compare(struct mw_flit_error *first, unsigned found, unsigned layer, unsigned port,
                         unsigned direction, const char *what, uint64_t counted, uint64_t expected,
                         uint64_t more)

@@ -121,7 +121,7 @@ struct mw_flit_error {
     uint64_t counted, expected;
 };
 
-/// Number of counters (flits by class, payload bytes) that differ; the first of them in `first`.
+/// Number of counters (flits by class, payload bytes) that differ. The first of them in `first`.
 unsigned mw_result_flit_errors(const struct mw_result *r, const struct mw_workload *w,
                                const struct mw_link_parameters *link, struct mw_flit_error *first);
 

@@ -17,7 +17,7 @@ struct mw_timeline {
     bool short_of_memory; ///< what came then is missing
 };
 
-/// A mw_watch_fn; `timeline` is a struct mw_timeline.
+/// A mw_watch_fn. `timeline` is a struct mw_timeline.
 void mw_timeline_take(void *timeline, const struct mw_watch_event *event);
 void mw_timeline_free(struct mw_timeline *t);
 /// From now on `*t`, which it allocates, records what the GPUs do. Returns MW_EXIT_OK, or

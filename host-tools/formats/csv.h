@@ -21,7 +21,7 @@ struct mw_csv {
     } * value;
 };
 
-/// Take what is written to `j`, from its mw_json_open on; `rows` is the key of the array.
+/// Take what is written to `j`, from its mw_json_open on. `rows` is the key of the array.
 void mw_csv_begin(struct mw_csv *csv, const char *rows, struct mw_json *j);
 /// The text, of `size` bytes, to free(): a line of names, then the lines. NULL: no memory.
 char *mw_csv_text(const struct mw_csv *csv, size_t *size);

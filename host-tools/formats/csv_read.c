@@ -33,7 +33,7 @@ static int read_text(struct mw_csv_table *t, const char *path, size_t most, cons
     return status;
 }
 
-/// A value in quotes, with each two quotes inside as one; `at` is after the end.
+/// A value in quotes, with each two quotes inside as one. `at` is after the end.
 static int take_quoted(struct reader *r, char **value)
 {
     char *to = ++r->at;
@@ -64,7 +64,7 @@ static int add_cell(struct reader *r, char *value)
     return MW_EXIT_OK;
 }
 
-/// One value; `end` is the character that ended it.
+/// One value. `end` is the character that ended it.
 static int take_cell(struct reader *r, char *end)
 {
     char *value = r->at;

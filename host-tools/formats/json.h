@@ -30,7 +30,7 @@ typedef void mw_json_watch(void *context, const struct mw_json *j, const char *k
                            const char *text);
 
 /// The writer; all zero before mw_json_open, or with a watch. Keys are written in the order of the
-/// calls; `key` is NULL inside an array.
+/// calls. `key` is NULL inside an array.
 struct mw_json {
     FILE *stream; ///< memory stream behind text and size
     char *text;
@@ -48,14 +48,14 @@ struct mw_json {
 
 /// Start a text. Returns MW_EXIT_OK or MW_EXIT_FAILED. The text is complete after mw_json_close.
 int mw_json_open(struct mw_json *j, struct mw_error *err);
-/// Objects and arrays; with `on_line` they are written on one line.
+/// Objects and arrays. With `on_line` they are written on one line.
 void mw_json_object(struct mw_json *j, const char *key, bool on_line);
 void mw_json_array(struct mw_json *j, const char *key, bool on_line);
 /// Close the innermost object or array.
 void mw_json_end(struct mw_json *j);
 void mw_json_string(struct mw_json *j, const char *key, const char *value); ///< NULL gives null
 void mw_json_uint(struct mw_json *j, const char *key, uint64_t value);
-/// `value` as mw_json_double writes it; returns `text`.
+/// `value` as mw_json_double writes it. Returns `text`.
 const char *mw_json_number(char text[MW_JSON_NUMBER_BYTES], double value);
 /// Reads back as the same number; null if not finite.
 void mw_json_double(struct mw_json *j, const char *key, double value);

@@ -73,7 +73,7 @@ static int skip_string(struct walk *w)
     return MW_EXIT_OK;
 }
 
-/// After a number as RFC 8259 (section 6) writes it; NULL: `at` has none. cJSON takes what strtod
+/// After a number as RFC 8259 (section 6) writes it. NULL: `at` has none. cJSON takes what strtod
 /// takes, such as 02048 and 1.
 static const char *number_end(const char *at)
 {

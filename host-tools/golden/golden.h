@@ -8,7 +8,7 @@
 #include "trace/row_type.h"
 #include "trace/workload.h"
 
-/// Order in which a token's terms are added. Only the first one is right; the others exist to show
+/// Order in which a token's terms are added. Only the first one is right. The others exist to show
 /// that a run with the wrong order does not pass.
 enum mw_order {
     MW_ORDER_SPEC,             ///< experts of a GPU in list order, GPUs from home + 1 on, home last
@@ -42,8 +42,8 @@ void mw_golden_layer(const struct mw_workload *w, unsigned layer, uint16_t *out)
 /// docs/design/backward.md.
 uint32_t mw_golden_dot(const uint16_t *a, const uint16_t *b, unsigned count);
 /// Gradients of a token's gate weights. For each place of its list in the layer ([k]), `dw` gets
-/// the bits of its row `dy` times the expert's value of its row `x` without the weight. Places
-/// without an expert stay as they are.
+/// the bits of the dot product of two rows: `dy`, and the expert's value of `x` without the weight.
+/// Places without an expert stay as they are.
 void mw_golden_gradients(const struct mw_workload *w, unsigned layer, unsigned token,
                          const uint16_t *x, const uint16_t *dy, uint32_t *dw);
 

@@ -2,11 +2,11 @@
 //
 // From a machine to the simulated fabric, and from cycles to time (docs/user/hardware.md).
 //
-// Addresses interleave over the planes every 128 bytes, which is an assumption. Packet j of token
-// t uses plane (j + t) mod P, so each plane carries every token, and of each row the whole packets
-// that fall to it. These are packets of dispatch. A plane's results are those of its values, which
-// fill two or more packets where dispatch has a smaller type. The simulated plane has the largest
-// share. Its header, target list and gate weights are those of every plane.
+// Addresses interleave over the planes every 128 bytes, which is an assumption. Packet j of token t
+// uses plane (j + t) mod P. So each plane carries every token, with the whole packets of each row
+// that are assigned to it. These are packets of dispatch. A plane's results are those of its
+// values, which fill two or more packets where dispatch has a smaller type. The simulated plane has
+// the largest share. Its header, target list and gate weights are those of every plane.
 #ifndef MW_HOST_DERIVE_H
 #define MW_HOST_DERIVE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Machines: GPUs, planes, links, memory and FLOPS of a real machine, from a preset or a JSON file
-// (docs/user/hardware.md), and what they mean for the simulated fabric.
+// (docs/user/hardware.md). The parameters of the simulated fabric follow from them.
 #ifndef MW_HOST_HARDWARE_H
 #define MW_HOST_HARDWARE_H
 

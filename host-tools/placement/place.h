@@ -24,8 +24,8 @@ void mw_place_contiguously(const struct mw_place_sizes *sizes, uint16_t *expert_
 /// Places of a file that hold for layer `layer`.
 int mw_places_of_file(const struct mw_csv_table *t, size_t layer, unsigned *places,
                       struct mw_error *err);
-/// Take them. `sizes` has their number. MW_EXIT_INPUT: an expert or a GPU that does not exist, an
-/// expert without a place or twice on a GPU, GPUs with different numbers of places.
+/// Take them. `sizes` has their number. MW_EXIT_INPUT: an expert or GPU that does not exist, an
+/// expert without a place or twice on a GPU, different numbers of places.
 int mw_place_by_file(const struct mw_csv_table *t, size_t layer, const struct mw_place_sizes *sizes,
                      uint16_t *expert_at, struct mw_error *err);
 

@@ -196,7 +196,7 @@ static void put_bytes(FILE *out, const struct mw_pb *bytes)
     fwrite(bytes->at, 1, (size_t)(bytes->end - bytes->at), out);
 }
 
-/// The message with another duration; its fields are in their order.
+/// The message with another duration. Its fields are in their order.
 static int put_timed(FILE *out, struct mw_pb message, uint64_t micros, struct mw_error *err)
 {
     char *text = NULL;

@@ -28,7 +28,7 @@ int mw_chakra_times_of(struct mw_chakra_times *times, struct mw_planner *p, cons
 /// Read a trace (`size` bytes; messages with their sizes in front, GlobalMetadata first) and write
 /// it to `out`. A collective, a send or a receive gets duration_micros (rounded up); every other
 /// field and node stays as it is. `path` is for messages. MW_EXIT_INPUT: the trace is malformed, or
-/// has a node or a collective of unknown kind, or one without a size; the line names the node.
+/// has a node or a collective of unknown kind, or one without a size. The line names the node.
 int mw_chakra_apply(FILE *out, const uint8_t *text, size_t size, const char *path,
                     const struct mw_chakra_times *times, struct mw_chakra_counts *counts,
                     struct mw_error *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch plan`: time of a step of a whole model on a machine, under each system, for every way
-// to share it over GPUs that fits.
+// `moeswitch plan`: time of a step of a whole model on a machine, under each system, for every
+// fitting split over GPUs.
 #ifndef MW_PLAN_H
 #define MW_PLAN_H
 

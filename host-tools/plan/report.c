@@ -79,7 +79,7 @@ static void report_head(FILE *out, const struct mw_plan *plan)
                         plan->search.tried, t->capacity / 1e9, plan->search.too_large);
 }
 
-/// A line of either table; `name` is the number or nothing.
+/// A line of either table. `name` is the number or nothing.
 static void report_line(FILE *out, const struct mw_plan *plan, const char *name,
                         const struct mw_step *s, double over)
 {

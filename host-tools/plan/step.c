@@ -84,7 +84,8 @@ static int slowest_stage(struct mw_planner *p, const struct mw_parallel *how, un
     return MW_EXIT_OK;
 }
 
-/// Micro-batches pass one after the other; what stages wait for the first and the last of them.
+/// Add the pipeline: micro-batches pass one after the other, and stages wait for the first and the
+/// last of them.
 static void add_pipeline(const struct mw_task *t, const struct stage *stage, struct mw_step *s)
 {
     const struct mw_parallel *how = &s->parallel;

@@ -29,7 +29,7 @@ const struct mw_command mw_commands[] = {
 };
 const unsigned mw_command_count = sizeof mw_commands / sizeof *mw_commands;
 
-/// How many of the words are the name, one after the other; 0: they are not.
+/// How many of the words are the name, one after the other. 0: they are not.
 static int matches(const char *name, int argc, char *const *argv)
 {
     int words = 0;

@@ -30,9 +30,9 @@ struct axis {
     double y, half;     ///< the line of no use, and the height of a use of 1 above or below it
 };
 
-/// Draw the use of one link of a layer of `cycles` cycles, as a path of class `u` (uplink, above
-/// the line) or `d` (downlink, below it). The height of the area is the share of each sample's
-/// cycles that its flits take.
+/// Draw the use of one link in a layer of `cycles` cycles, as a path. Its class is `u` (uplink,
+/// above the line) or `d` (downlink, below it). The height of the area is the share of each
+/// sample's cycles that its flits take.
 static void draw_link(FILE *out, const struct mw_monitor *m, unsigned port, bool down,
                       uint64_t cycles, const struct axis *axis)
 {

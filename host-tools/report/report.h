@@ -13,7 +13,7 @@ void mw_report_paragraph(FILE *out, const char *format, ...) __attribute__((form
 /// What was run, and the strict bound.
 void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
                     const struct mw_workload *w);
-/// The head of the table; `base` is the system that the others are compared with.
+/// The head of the table. `base` is the system that the others are compared with.
 void mw_report_columns(FILE *out, const char *base);
 /// The line of one system.
 void mw_report_line(FILE *out, const struct mw_summary *s);
@@ -24,20 +24,21 @@ void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned co
 /// What the systems require of the busiest GPUs' own parts, and which of these or the links limits
 /// them.
 void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned count);
-/// The cycles of each pass, and what the handle of the forward layer saves; nothing of one pass.
+/// The cycles of each pass, and what the handle of the forward layer saves. Nothing if there is one
+/// pass.
 void mw_report_passes(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                       unsigned count);
-/// What layers took as a stack; nothing of other runs.
+/// What layers took as a stack. Nothing for other runs.
 void mw_report_stack(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                      unsigned count);
-/// A table of what feeding is worth, of the systems that measured it.
+/// A table of the gain of feeding, for the systems that measured it.
 void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);
 /// Latencies in the switch, of the systems whose ports recorded them. `w` is NULL if they ran one
 /// layer without a number.
 void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);
-/// What simulated them; nothing of devices that are real.
+/// What simulated them. Nothing for real devices.
 void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned count);
 /// Lines about elements that differ from the golden model, and counters from the analytic list:
 /// returns MW_EXIT_MISMATCH, or MW_EXIT_OK without a word.

@@ -280,7 +280,7 @@ static bool supervise(struct group *g, int *status, struct mw_error *err)
     return true;
 }
 
-/// Threads cannot be ended from outside; what must be left in order is.
+/// End the process, as threads cannot be ended from outside. Files and output are left in order.
 static void leave(struct group *g, int status, const struct mw_error *err)
 {
     mw_bar_clear(&g->bar);

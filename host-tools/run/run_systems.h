@@ -24,7 +24,7 @@ struct mw_run {
     FILE *err;
 };
 
-/// The requested systems, as the settings have them; returns how many.
+/// The requested systems, as the settings have them. Returns how many.
 unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system systems[MW_SYSTEMS]);
 /// Fill in those of a run, for its workload.
 void mw_run_choose(struct mw_run *run);
@@ -34,7 +34,7 @@ unsigned mw_run_jobs(const struct mw_run_params *params);
 /// simulation alone takes a second core (sim/lanes/beside.h).
 void mw_run_share_cores(unsigned jobs);
 /// Run them, and print a line for each. A mismatch does not stop the others, any other failure
-/// does. MW_EXIT_INTERRUPTED after SIGINT: what runs is stopped; what does not stop within a second
+/// does. MW_EXIT_INTERRUPTED after SIGINT: what runs is stopped. What does not stop within a second
 /// ends with the process.
 int mw_run_systems(struct mw_run *run, struct mw_error *err);
 

@@ -42,7 +42,7 @@ int mw_grid_read(struct mw_grid *grid, const char *path, struct mw_error *err);
 /// Add an option with one value, which the file must not have. MW_EXIT_INPUT: it does, and the grid
 /// is freed.
 int mw_grid_set(struct mw_grid *grid, const char *name, const char *value, struct mw_error *err);
-/// Find out that each point is a run that can be; the line names the first that cannot. `weight`
+/// Find out that each point is a run that can be. The line names the first that cannot. `weight`
 /// gets how long each takes, in a unit of its own.
 int mw_grid_check(const struct mw_grid *grid, double *weight, struct mw_error *err);
 void mw_grid_free(struct mw_grid *grid);

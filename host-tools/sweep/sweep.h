@@ -32,7 +32,7 @@ extern const struct mw_option_table mw_sweep_table;
 int mw_sweep_command(int argc, char **argv, FILE *out, FILE *errors);
 
 /// Make the folder, and the one for results in it. `alone`: one sweep at a time, as it is going to
-/// write there; `lock` is to be closed.
+/// write there. `lock` is to be closed.
 int mw_sweep_open(const char *folder, bool alone, int *lock, struct mw_error *err);
 /// Where the result of a point is, or will be.
 void mw_sweep_result(const struct mw_sweep *s, size_t point, char path[MW_RESULT_PATH]);

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/// The number of each place; false: no memory.
+/// The number of each place. False: no memory.
 static bool number_places(const struct mw_workload *w, const struct mw_layer *layer,
                           uint16_t *number)
 {

@@ -38,8 +38,8 @@ static size_t values_of(const struct job *j)
     return (size_t)j->w->tokens * j->w->shape.hidden;
 }
 
-/// Invert every bit of each buffer that a layer reads as hidden values or writes as output rows, so
-/// that no data of an earlier run can match this one's.
+/// Invert every bit of each buffer that a layer reads as hidden values or writes as output rows. So
+/// no data of an earlier run can match this one's.
 static int spoil(struct feeding *f)
 {
     struct job *j = f->job;

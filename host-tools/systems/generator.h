@@ -26,7 +26,7 @@ struct mw_generator {
     unsigned streams; ///< streams per GPU
     unsigned instrs;  ///< most instructions of a stream, the end included
     /// Fill in the streams (initialised, `streams` of them) of one GPU. Failures are kept by the
-    /// streams; they are ended by the caller.
+    /// streams. They are ended by the caller.
     void (*make)(struct mw_stream *s, const struct mw_place *at);
 };
 
@@ -49,8 +49,8 @@ enum {
     MW_RANGE_PARTS = 64,     ///< of the tokens, in which these ranges end
     MW_GATHERED_RANGES = 14, ///< of others' tokens
 };
-/// Where ranges of tokens end on which experts run: of every home's tokens, and of gathered tokens
-/// of all others, which begin after the own ones.
+/// Ends of the ranges of tokens on which experts run: of every home's tokens, and of all others'
+/// gathered tokens, which begin after the own ones.
 extern const unsigned mw_overlap_ends[MW_OVERLAP_RANGES];
 extern const unsigned mw_gathered_ends[MW_GATHERED_RANGES];
 

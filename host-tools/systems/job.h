@@ -50,9 +50,9 @@ int mw_job_settings(struct job *j);
 int mw_job_open(struct job *j);
 /// Sizes and primitives of the device.
 int mw_job_info(struct job *j, struct mw_device_info *info);
-/// The configuration's sizes, and the layout of the memories; `fit` has the reasons for its size.
+/// The configuration's sizes, and the layout of the memories. `fit` has the reasons for its size.
 int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *fit);
-/// The streams of a GPU, for mw_streams_load; `job` is a struct job.
+/// The streams of a GPU, for mw_streams_load. `job` is a struct job.
 void mw_job_streams(void *job, unsigned gpu, struct mw_stream *s);
 /// A step of the layer begins: the next until the share `to` of its time.
 void mw_job_step(struct job *j, double to);
@@ -63,7 +63,7 @@ int mw_job_interrupted(struct job *j);
 int mw_job_failed(struct job *j, const char *what, int code);
 /// A layer that did not end well: `what`, and the state of a device that is stuck.
 int mw_job_stuck(struct job *j, const char *what, int code);
-/// Wait for a layer of the device's queue (`what` in messages); `fed` has the time of its run.
+/// Wait for a layer of the device's queue (`what` in messages). `fed` has the time of its run.
 int mw_job_wait_fed(struct job *j, uint32_t number, const char *what, struct mw_fed *fed);
 /// Write the expert map of a layer (an index), and what each place computes.
 int mw_job_load_experts(struct job *j, unsigned layer);

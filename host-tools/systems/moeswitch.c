@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The system `moeswitch`: as in dysharp, dispatch, experts and combine run side by side. Three
-// things differ: only the first packet of a row carries its targets, members report finished rows
+// things differ. Only the first packet of a row carries its targets, members report finished rows
 // to the switch, and the switch opens the reductions. So neither signals nor requests cross the
 // links.
 #include "systems/generator.h"

@@ -13,7 +13,7 @@ const struct mw_system *mw_system_find(const char *name); ///< NULL if there is 
 mw_option_set mw_set_systems;
 /// The names that there are, and "all".
 mw_terms mw_system_values;
-/// The same of the systems that run MoE layers; others are refused.
+/// The same of the systems that run MoE layers. Others are refused.
 mw_option_set mw_set_moe_systems;
 mw_terms mw_moe_system_values;
 /// Whether mw_systems[i] is among the requested ones.

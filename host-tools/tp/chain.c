@@ -27,7 +27,7 @@ static unsigned summable(unsigned r)
     return counter(2 * r);
 }
 
-/// The rows of the range have arrived from so many GPUs; where they are loaded, they may be.
+/// The rows of the range have arrived from so many GPUs. Where they are loaded, they may be.
 static unsigned gathered(unsigned r)
 {
     return counter(2 * r + 1);

@@ -102,7 +102,7 @@ struct mw_tp_system {
 enum { MW_TP_SYSTEMS = 10 };
 extern const struct mw_tp_system *const mw_tp_systems[MW_TP_SYSTEMS]; ///< `nvls` comes first
 const struct mw_tp_system *mw_tp_system_find(const char *name);       ///< NULL if there is none
-/// Why the system cannot run the workload, or would send what another one sends; NULL: it can.
+/// Why the system cannot run the workload, or would send what another one sends. NULL: it can.
 const char *mw_tp_unfit(const struct mw_tp_problem *p, const struct mw_tp_system *system);
 
 extern const char *const mw_tp_kind_names[MW_TP_KINDS]; ///< "moe", "ag-gemm", ...
@@ -139,7 +139,7 @@ static inline bool mw_tp_has(const struct mw_tp_problem *p, enum mw_tp_part part
     return p->o.kind == MW_TP_SUBLAYER || (part == MW_TP_GEMM_1 && mw_tp_reduces(p)) ||
            (part == MW_TP_GEMM_2 && p->o.kind == MW_TP_AG_GEMM);
 }
-/// Rows that are loaded together when all GPUs have reported them; 0: none waits. A large tile of
+/// Rows that are loaded together when all GPUs have reported them. 0: none waits. A large tile of
 /// rows after sums would wait for the last of them.
 static inline unsigned mw_tp_sync_rows(const struct mw_tp_problem *p)
 {
@@ -163,7 +163,7 @@ static inline unsigned mw_tp_row_loads(const struct mw_tp_problem *p)
     return p->o.load_bytes ? mw_tp_row_bytes(p) / p->o.load_bytes : 1;
 }
 
-/// Loads that all GPUs make together; 0: none waits for another.
+/// Loads that all GPUs make together. 0: none waits for another.
 static inline unsigned mw_tp_sync_loads(const struct mw_tp_problem *p)
 {
     return mw_tp_sync_rows(p) * mw_tp_row_loads(p);

@@ -315,8 +315,9 @@ static struct mw_bound bank_time(const struct mw_tp_problem *p, const struct mw_
     return (struct mw_bound){mw_div_up(rows * payload_flits(p), MW_MEM_BANKS), MW_BANKS, 0, MW_UP};
 }
 
-/// Of systems with barriers: GEMM-1, sums with LN, gather and GEMM-2 one after the other, or GEMM-1
-/// beside sums, and gather beside GEMM-2. Its place is that of the longest.
+/// Bound of systems with barriers: GEMM-1, sums with LN, gather and GEMM-2, one after the other. If
+/// the system overlaps them, GEMM-1 runs beside the sums, and GEMM-2 beside the gather. Its place
+/// is that of the longest.
 static struct mw_bound barrier_time(const struct mw_tp_problem *p, const struct mw_tp_system *s,
                                     const struct mw_traffic phases[MW_TP_PHASES], bool engines)
 {

@@ -23,7 +23,7 @@ struct mw_tp_bounds {
 };
 
 /// Flits of every port, direction and class, by phase. Of merged loads fetches[g] is how often rows
-/// of GPU g are fetched; NULL: as seldom as can be.
+/// of GPU g are fetched. NULL: as seldom as can be.
 void mw_tp_traffic(const struct mw_tp_problem *p, const struct mw_tp_system *system,
                    const uint64_t *fetches, struct mw_traffic phases[MW_TP_PHASES]);
 /// The fewest fetches of a home's rows, where loads are merged.

@@ -15,7 +15,7 @@ struct mw_model {
     unsigned experts;  ///< routed ones, of a layer
     unsigned k;        ///< of them per token
     unsigned hidden;
-    /// of an expert's GEMMs (moe_intermediate_size), for --hardware; 0: not stated
+    /// of an expert's GEMMs (moe_intermediate_size), for --hardware. 0: not stated
     unsigned expert_size;
     unsigned groups, topk_groups; ///< of group-limited routing, see trace.h; 0: none
     const char *source;           ///< that the numbers are from

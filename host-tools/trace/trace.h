@@ -73,8 +73,8 @@ struct mw_synthetic {
                      ///< up to 1.0 one domain
     double locality; ///< probability that a place of the list repeats an expert of the token
                      ///< before, 0 .. 1
-    /// Group-limited routing, as DeepSeek-V3 has it: the experts are `groups` runs of as many each,
-    /// and a token's experts lie in at most `topk_groups` of them. 0: no limit.
+    /// Group-limited routing, as in DeepSeek-V3: the experts are `groups` runs of equal length, and
+    /// a token's experts are in at most `topk_groups` of them. 0: no limit.
     unsigned groups, topk_groups;
     uint64_t seed;
 };

@@ -56,7 +56,7 @@ static void shuffle(struct dealer *d)
     }
 }
 
-/// Token after token, expert after expert, k times round: an expert has at most as many places as
+/// Token after token, expert after expert, k times round. An expert has at most as many places as
 /// there are tokens, and so no token twice.
 static void deal(const struct dealer *d, uint16_t *ids)
 {

@@ -68,8 +68,8 @@ void mw_trace_draw_weights(struct mw_random *r, unsigned k, float *weights)
         weights[j] = (float)(raw[j] / sum);
 }
 
-/// Once the last of the `chosen` experts of a token opens the last group that it may lie in, the
-/// experts of all other groups count as taken.
+/// Once the last of a token's `chosen` experts opens the last group that it may use, the experts of
+/// all other groups count as taken.
 static void limit_groups(const struct mw_synthetic *how, const uint16_t *ids, unsigned chosen,
                          bool *taken)
 {

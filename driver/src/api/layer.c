@@ -59,7 +59,7 @@ static unsigned store_credits(const struct mw_layer_config *c, const struct mw_d
                                                                              : c->store_credits;
 }
 
-/// The registers of one GPU; returns how many.
+/// The registers of one GPU. Returns how many.
 static unsigned node_registers(struct reg_value *r, const struct mw_device *d,
                                const struct mw_layer_config *c, const struct mw_layout *l,
                                unsigned gpu, unsigned tokens, unsigned experts, unsigned streams)

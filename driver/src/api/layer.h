@@ -17,7 +17,7 @@ unsigned mwi_moved_registers(const struct mw_device *device, const struct mw_lay
 int mwi_configure(struct mw_device *device, const struct mw_layer_config *config,
                   const struct mw_layout *layout, const unsigned *tokens, const unsigned *experts,
                   unsigned streams);
-/// ... of a handle, whose call may be ended while tables are cleared; NULL: a mw_launch. `again`:
+/// ... of a handle, whose call may be ended while tables are cleared. NULL: a mw_launch. `again`:
 /// in the epoch of the layer before, with all rows that it has left.
 int mwi_launch(struct mw_device *device, const struct mwi_pause *pause, bool again);
 

@@ -6,14 +6,14 @@
 
 #include "moeswitch.h"
 
-/// Whether a token's hidden values may be so large; `what` is the field of the size.
+/// Whether a token's hidden values may be so large. `what` is the field of the size.
 int mwi_check_row_bytes(const struct mw_device_info *info, const char *what, unsigned bytes);
 /// Whether rows of dispatch may have this type; `bytes` and `what` are those of their bf16 values.
 int mwi_check_row_type(const struct mw_device_info *info, unsigned type, const char *what,
                        unsigned bytes);
 /// Whether experts may make gradients of gate weights from rows of this type.
 int mwi_check_gradients(const struct mw_device_info *info, unsigned type);
-/// Whether layers may use the counts and rows of others; `what` is the field of this setting.
+/// Whether layers may use the counts and rows of others. `what` is the field of this setting.
 int mwi_check_cached(const struct mw_device_info *info, const char *what);
 /// Sizes and settings that the device cannot do.
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *config);

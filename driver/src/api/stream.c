@@ -7,7 +7,7 @@
 
 enum { ADDRESS_BITS = 34 };
 
-/// Flags of flag, of expert.rows, of expert, of multimem.st, of sum; others are in stream.h.
+/// Flags of flag, of expert.rows, of expert, of multimem.st, of sum. Others are in stream.h.
 enum {
     FLAG_ROWS = 2,
     FLAG_LISTS = 4,
@@ -422,7 +422,7 @@ int mw_stream_sum_gathered(struct mw_stream *s, uint32_t first, uint32_t tokens,
                .op = MW_I_SUM, .flags = SUM_OWN_GATHERED, .a = first, .b = tokens, .c = gathered});
 }
 
-/// What a device lacks that has no reductions of this type; NULL: it has them, or there is no such
+/// What a device lacks that has no reductions of this type. NULL: it has them, or there is no such
 /// type, which the device reports.
 static const char *lacks_type(const struct mw_device_info *info, unsigned dtype)
 {

@@ -16,7 +16,7 @@ enum {
 };
 
 /// What the first instruction needs that the device was built without, and which that
-/// is; NULL: it has all.
+/// is. NULL: it has all.
 const char *mwi_stream_lacks(const struct mw_device_info *info, const struct mw_stream *s,
                              unsigned *instr);
 

@@ -59,7 +59,7 @@ static int read_progress(struct mw_device *d, uint64_t *activity, uint64_t *toke
     return 0;
 }
 
-/// The first error that the hardware recorded, as a line; empty: none.
+/// The first error that the hardware recorded, as a line. Empty: none.
 static int first_error(struct mw_device *d, char *text, size_t size)
 {
     struct mw_gpu_set errors;

@@ -16,7 +16,7 @@ static inline unsigned mwi_log2_up(uint64_t n)
 }
 
 /// A row of dispatch in bytes: its values, the fp32 scales after them, the scales of groups and
-/// their offset, and the sum, padded if there are scales.
+/// their offset. Last is the sum, padded if there are scales.
 struct mwi_row_parts {
     unsigned x, scales, groups, groups_at, bytes;
 };
@@ -37,7 +37,7 @@ static inline struct mwi_row_parts mwi_row_parts(unsigned type, unsigned row_byt
     return p;
 }
 
-/// log2 of the parts of a row's stride that are loaded one by one; 0: rows are loaded whole.
+/// log2 of the parts of a row's stride that are loaded one by one. 0: rows are loaded whole.
 static inline unsigned mwi_load_parts(const struct mw_layer_config *c)
 {
     return c->load_bytes ? mwi_log2_up(c->row_bytes) - mwi_log2_up(c->load_bytes) : 0;

@@ -18,7 +18,7 @@ struct mwi_pause {
 
 struct mwi_pause mwi_pause_begin(const struct mw_device *device, const char *call,
                                  const struct mw_wait_options *options, uint64_t tokens_total);
-/// MW_ERR_CANCELED if the options end the call now, which waits for its turn; the lock is released
+/// MW_ERR_CANCELED if the options end the call now, which waits for its turn. The lock is released
 /// while `progress` runs.
 int mwi_turn_canceled(struct mw_device *device, const struct mwi_pause *pause);
 /// Whether the call continues after other calls had the device: MW_ERR_CANCELED by mw_cancel or

@@ -32,7 +32,7 @@ int mwi_unlock(struct mw_device *device, int status);
 void mwi_hold(struct mw_device *device);
 void mwi_put(struct mw_device *device);
 
-/// Registers; on failure the message names the address. Where the transport takes lists, writes are
+/// Registers. On failure the message names the address. Where the transport takes lists, writes are
 /// gathered, and carried out in their order before anything else that reaches the device. After a
 /// write that failed the device's state is unknown.
 int mwi_read(struct mw_device *device, uint32_t address, uint32_t *value);
@@ -44,7 +44,7 @@ int mwi_flush(struct mw_device *device);
 
 /// Read a mask; the words that this device has no ports for are 0.
 int mwi_set_read(struct mw_device *device, uint32_t address, struct mw_gpu_set *set);
-/// Write one; its lowest word last, with which the mask of a group takes effect.
+/// Write a mask. Its lowest word is last, with which the mask of a group takes effect.
 int mwi_set_write(struct mw_device *device, uint32_t address, const struct mw_gpu_set *set);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "moeswitch.h"
 
-/// Copy the program's struct into one of this library; what the program's does not have yet is 0.
+/// Copy the program's struct into one of this library. What the program's does not have yet is 0.
 /// MW_ERR_VERSION: a field is set that this library does not have.
 int mwi_take_open(struct mw_open_options *own, const struct mw_open_options *given);
 int mwi_take_layer(struct mw_layer_config *own, const struct mw_layer_config *given);

@@ -25,7 +25,7 @@ bool mwi_map_place(const struct mw_device *device, unsigned expert, struct mw_ex
 void mwi_places_even(struct mw_expert_place *places, unsigned experts, unsigned gpus);
 /// MW_ERR_CAPACITY where a mask of 32 bits does not name every GPU.
 int mwi_check_mask(const struct mw_device *device, const char *call);
-/// A free group, or MW_ERR_CAPACITY; its members; and give it back.
+/// A free group, or MW_ERR_CAPACITY; its members; and release it.
 int mwi_group_take(struct mw_device *device);
 void mwi_group_set(struct mw_device *device, unsigned group, struct mw_gpu_set members);
 void mwi_group_give(struct mw_device *device, unsigned group);

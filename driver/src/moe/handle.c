@@ -253,7 +253,7 @@ static void free_handle(struct mw_handle *h)
     free(h);
 }
 
-/// A new handle, which holds the object; its images are empty.
+/// A new handle, which holds the object. Its images are empty.
 static int begin(struct mw_dymulticast *m, const char *call, struct mw_handle **handle)
 {
     struct mw_device *d = m->device;

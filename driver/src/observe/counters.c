@@ -238,7 +238,7 @@ static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu, bool memory
     mwi_report_streams(out, d, gpu, memory, &reached);
 }
 
-/// Whether the device answers; `down` gets the ports that are down.
+/// Whether the device answers. `down` gets the ports that are down.
 static bool report_fabric(FILE *out, struct mw_device *d, struct mw_gpu_set *down)
 {
     uint32_t state = 0, cycles = 0, error = 0;

@@ -29,11 +29,11 @@ struct mwi_share;
 
 /// Ms of CLOCK_MONOTONIC.
 uint64_t mwi_share_now(void);
-/// The user's folder; returns whether it is there, or was made with `make`, and belongs to no other
+/// The user's folder. Returns whether it is there, or was made with `make`, and belongs to no other
 /// user.
 bool mwi_share_folder(char path[MWI_SHARE_FOLDER], bool make);
 
-/// Share a device that was opened; where that cannot be done it is not shared.
+/// Share a device that was opened. Where that cannot be done it is not shared.
 void mwi_share_begin(struct mw_device *device);
 /// ... and no longer. A process that inherited the device leaves the file to its owner.
 void mwi_share_end(struct mw_device *device);

@@ -24,7 +24,7 @@ static bool name_of(char name[NAME], const struct mw_shared_id *id)
     return true;
 }
 
-/// The page of a device that its owner still has; NULL: there is none. What was
+/// The page of a device that its owner still has. NULL: there is none. What was
 /// left over is removed.
 static struct mwi_share_page *map(const struct mw_shared_id *id)
 {
@@ -82,7 +82,7 @@ int mw_shared_list(struct mw_shared_id *list, size_t max, size_t *count)
     return 0;
 }
 
-/// A copy that the owner did not write to meanwhile; false: it writes all the time, or died in it.
+/// A copy that the owner did not write to meanwhile. False: it writes all the time, or died in it.
 static bool copy(struct mwi_share_page *page, struct mw_shared *shared, uint64_t *sampled)
 {
     for (unsigned i = 0; i < TRIES; i++) {

@@ -63,7 +63,7 @@ static char *find_note(char *notes, size_t bytes)
     return NULL;
 }
 
-/// The text of our note, to be freed; NULL: there is none.
+/// The text of our note, to be freed. NULL: there is none.
 static char *read_text(FILE *f, const Elf64_Ehdr *e)
 {
     for (unsigned i = 0; i < e->e_phnum && i < HEADERS_MOST; i++) {
@@ -117,8 +117,8 @@ static uint64_t size_of(FILE *f)
 
 // ---- contents -----------------------------------------------------------------------------------
 
-/// The value after a word at the beginning of a line; empty if there is none. Whether it fits
-/// `size` bytes; else it is cut.
+/// The value after a word at the beginning of a line. Empty if there is none. Whether it fits
+/// `size` bytes. Else it is cut.
 static bool take_value(const char *text, const char *word, char *value, size_t size)
 {
     size_t length = strlen(word);
@@ -156,7 +156,7 @@ static const char *take_all(const char *text, struct mw_simulation *m)
     return cut;
 }
 
-/// The first feature that the model needs and this processor lacks; false: it has all.
+/// The first feature that the model needs and this processor lacks. False: it has all.
 static bool lacks(const char *needs, char *missing, size_t size)
 {
     for (const char *at = needs + strspn(needs, " "); *at; at += strspn(at, " ")) {

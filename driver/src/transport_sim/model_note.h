@@ -9,8 +9,8 @@
 /// Of what it is: the fabric (sim/mw_sim.h), or the whole device (sim/mw_device.h).
 enum mwi_model { MWI_FABRIC, MWI_DEVICE };
 
-/// Read the note of the model at `path`, and check that it is such a model, and that this library
-/// and this processor can run it. MW_ERR_NODEV: it is no such model. MW_ERR_VERSION: it cannot run
+/// Read the note of the model at `path`. Check that it is such a model, and that this library and
+/// this processor can run it. MW_ERR_NODEV: it is no such model. MW_ERR_VERSION: it cannot run
 /// here. `message` has the cause.
 int mwi_model_note(const char *path, enum mwi_model of, struct mw_simulation *model, char *message,
                    size_t size);

@@ -22,14 +22,14 @@ void mwi_model_name(const struct mw_open_options *options, char name[MWI_MODEL_N
 /// The command that builds it, in the sources' folder: make model N=8 F=16 SMALL=1.
 void mwi_model_make(const struct mw_open_options *options, char command[MWI_MODEL_MAKE]);
 
-/// `path` gets folder/name; false: it is too long.
+/// `path` gets folder/name. False: it is too long.
 bool mwi_path_join(char path[MWI_PATH], const char *folder, const char *name);
 /// Look for a file in the folders of the program and of the library, and in those above each.
 /// `found` gets its path.
 bool mwi_path_upwards(const char *suffix, char found[MWI_PATH]);
 /// Whether a folder holds moeswitch's sources.
 bool mwi_model_is_source(const char *folder);
-/// The sources around the program or the library; false: there are none.
+/// The sources around the program or the library. False: there are none.
 bool mwi_model_source(char folder[MWI_PATH]);
 /// The user's cache, whose models are in its folder model, and which need not be there;
 /// false: the user has none.

@@ -23,7 +23,7 @@ struct mwi_queue {
 
 /// Empty it; numbers go on.
 void mwi_queue_reset(struct mwi_queue *q);
-/// Queue a layer; returns a MW_STATUS_.
+/// Queue a layer. Returns a MW_STATUS_.
 unsigned mwi_queue_add(struct mwi_queue *q, const struct mw_frame_register *list, size_t count,
                        bool sweep, uint32_t *number);
 /// As layer_queue_ask.

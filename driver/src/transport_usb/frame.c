@@ -29,7 +29,7 @@ __attribute__((constructor)) static void make_tables(void)
             table[s][i] = table[s - 1][i] >> 8 ^ table[0][table[s - 1][i] & 0xff];
 }
 
-/// Eight bytes further; `crc` is inverted.
+/// Eight bytes further. `crc` is inverted.
 static inline uint32_t step8(uint32_t crc, uint64_t word)
 {
     uint32_t low = (uint32_t)word ^ crc, high = (uint32_t)(word >> 32);

@@ -123,8 +123,8 @@ static int by_place(const void *a, const void *b)
     return strcmp(x, y);
 }
 
-/// This project's devices on the bus, in the order of their places; how many, or a libusb error.
-/// libusb_free_device_list frees the list.
+/// This project's devices on the bus, in the order of their places. Returns how many, or a libusb
+/// error. libusb_free_device_list frees the list.
 static ssize_t our_devices(libusb_context *context, libusb_device ***list)
 {
     ssize_t count = libusb_get_device_list(context, list), ours = 0;

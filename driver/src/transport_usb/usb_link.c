@@ -365,7 +365,7 @@ static int version_error(struct mwu_link *l, const char *what, const char *upgra
         upgrade);
 }
 
-/// The credits that it gives; its limits may be above those of this end.
+/// The credits that it gives. Its limits may be above those of this end.
 static int take_credits(struct mwu_link *l, const struct mw_frame_info *info)
 {
     if (!info->window || info->max_payload < MW_HOST_MEM_BYTES_ALIGN ||

@@ -138,7 +138,7 @@ bool mwu_pipe_send(struct mwu_slot *slot, size_t count)
     return queue(slot);
 }
 
-/// End all transfers; afterwards libusb has none.
+/// End all transfers. Afterwards libusb has none.
 static void pause_all(struct mwu_pipe *p)
 {
     p->pausing = true;
@@ -161,9 +161,9 @@ static bool queue_in(struct mwu_pipe *p)
     return true;
 }
 
-/// The lock is not needed, for nothing is queued; but this call waits for the device. libusb
-/// releases the interface for the reset and does not claim it again if the reset fails. A second
-/// claim is harmless.
+/// The lock is not needed, as nothing is queued. This call waits for the device, so the lock is
+/// released. libusb releases the interface for the reset and does not claim it again if the reset
+/// fails. A second claim is harmless.
 static bool reset_device(struct mwu_pipe *p)
 {
     pthread_mutex_unlock(&p->lock);
@@ -185,7 +185,8 @@ bool mwu_pipe_restart(struct mwu_pipe *pipe, bool reset)
         return false;
     if (pipe->halted) {
         pipe->halted = false;
-        // The lock is not needed, for nothing is queued; but these wait for the device.
+        // The lock is not needed, as nothing is queued. These calls wait for the device, so it is
+        // released.
         pthread_mutex_unlock(&pipe->lock);
         int in = libusb_clear_halt(pipe->handle, MW_HOST_USB_IN);
         int out = libusb_clear_halt(pipe->handle, MW_HOST_USB_OUT);

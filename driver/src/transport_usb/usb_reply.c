@@ -28,7 +28,7 @@ static void fail(struct mwu_reply *r, const char *why)
     r->owner->error(r->owner->context, why);
 }
 
-/// Take up to `want` bytes in all to `to`; returns how many of `count` were used.
+/// Take up to `want` bytes in all to `to`. Returns how many of `count` were used.
 static size_t collect(struct mwu_reply *r, void *to, size_t want, const uint8_t *bytes,
                       size_t count)
 {
@@ -95,7 +95,7 @@ static void whole_trailer(struct mwu_reply *r)
         whole_frame(r, r->header.status ? r->header.status : r->trailer.status);
 }
 
-/// Use some of the bytes; returns how many.
+/// Use some of the bytes. Returns how many.
 static size_t step(struct mwu_reply *r, const uint8_t *bytes, size_t count)
 {
     size_t used = count, want = 8 * (size_t)r->header.words;

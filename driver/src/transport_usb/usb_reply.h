@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The reply parser: what comes in on the bulk IN endpoint, in pieces of any size, becomes frames.
-// Its input is untrusted: a frame is reported only if its header's CRC is right, and its payload
-// goes to the place that the owner sets. Anything else is an error, after which the parser is
-// silent until it is restarted.
+// Its input is untrusted: a frame is reported only if its header's CRC is right. Its payload goes
+// to the place that the owner sets. Anything else is an error, after which the parser is silent
+// until it is restarted.
 #ifndef MW_USB_REPLY_H
 #define MW_USB_REPLY_H
 
@@ -15,7 +15,7 @@ struct mwu_reply_owner {
     /// reported. Otherwise, `data` may get a place for its payload, of header->words * 8 bytes.
     /// Without a place, the payload is only checked.
     bool (*header)(void *context, const struct mw_frame_header *header, uint8_t **data);
-    /// The frame is whole and right; `status` is that of the header, or of the trailer if not OK.
+    /// The frame is whole and right. `status` is that of the header, or of the trailer if not OK.
     void (*frame)(void *context, const struct mw_frame_header *header, uint32_t status);
     /// What came is no frame; `why` in a few words.
     void (*error)(void *context, const char *why);

@@ -34,7 +34,7 @@ int mwu_registers(struct usb *usb, struct mw_register *list, size_t count, bool 
 /// INFO, and whether the device is one that this library can use. MW_ERR_FIRMWARE: there is no
 /// firmware that answers.
 int mwu_greet(struct usb *usb);
-/// Cycles of the fabric per second; 0: simulated.
+/// Cycles of the fabric per second. 0: simulated.
 uint32_t mwu_cycles_hz(const struct mw_frame_info *info);
 /// Milliseconds that so many cycles may take.
 unsigned mwu_patience(const struct usb *usb, uint64_t cycles);
