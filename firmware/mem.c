@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler calls by itself. The loops are written so that it does not call them for
+// Functions that the compiler calls implicitly. It must not replace their loops by calls of
 // themselves (-fno-tree-loop-distribute-patterns).
 #include <stddef.h>
 

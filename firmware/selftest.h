@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the device by itself. Memories and registers hold anything afterwards; the caller
-// resets the fabric.
+// Self-tests of the device. Afterwards, the contents of memories and registers are arbitrary, and
+// the caller resets the fabric.
 #ifndef MW_FW_SELFTEST_H
 #define MW_FW_SELFTEST_H
 

@@ -55,9 +55,9 @@ static void add_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p
     }
 }
 
-/// Where every row returns by itself: it is sent and stored for each expert, and read once
-/// more to return. Homes add those of each GPU first, then these sums, then their own rows
-/// and what that gave.
+/// Where every row returns alone: it is sent and stored for each expert, and read once more to
+/// return. Homes add the rows of each GPU first, then these sums, then their own rows and that
+/// result.
 static void add_rows_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p,
                              unsigned gpus)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Analytic flit counts (docs/design/systems.md). A row describes each system; one count, driven
-// by it, gives the flits that a system must send on every port, direction and class. The device's
+// Analytic flit counts (docs/design/systems.md). A row describes each system. From it, one count
+// computes the flits that a system must send on every port, direction and class. The device's
 // counters must equal them.
 #ifndef MW_HOST_TRAFFIC_H
 #define MW_HOST_TRAFFIC_H

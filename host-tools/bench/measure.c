@@ -70,7 +70,7 @@ static int progress(void *context, uint64_t tokens, uint64_t total, uint64_t cyc
     return 0;
 }
 
-/// Run what is loaded; the last look is at its end, where all ports stand still.
+/// Run what is loaded. The last poll is at its end, when all ports are idle.
 static int run(struct mw_bench *b, const char *what, struct looks *l)
 {
     struct mw_wait_options o = {.size = sizeof o,

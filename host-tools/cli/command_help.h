@@ -27,7 +27,7 @@ void mw_terms_names(mw_terms *terms, char *text, size_t size);
 /// Whether `name` is one of them.
 bool mw_terms_have(mw_terms *terms, const char *name);
 
-/// Options that every command has, for those who list them.
+/// Options that every command has, for lists of options.
 #define MW_HELP_HEAD "--help, -h"
 #define MW_HELP_TEXT "this text"
 

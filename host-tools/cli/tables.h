@@ -36,7 +36,7 @@ FILE *mw_tables_open(FILE *out, bool nowhere, struct mw_error *err);
 /// The printed text must arrive before the computation continues: MW_EXIT_FAILED, or MW_EXIT_PIPE
 /// if it has no reader.
 int mw_tables_flush(FILE *tables, struct mw_error *err);
-/// Close what mw_tables_open gave.
+/// Close what mw_tables_open returned.
 void mw_tables_close(FILE *tables, FILE *out);
 /// Whether that is standard output.
 bool mw_is_standard(const char *path);

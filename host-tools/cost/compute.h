@@ -20,11 +20,11 @@ struct mw_compute {
 /// - experts: num_tokens, hidden_size, inter_size, topk, num_experts and moe_ep_size
 /// - attention: batch_size, isl, step and num_heads, and num_key_value_heads and head_dim unless it
 ///   is latent attention
-/// Time is the column `latency` in milliseconds, or `us`. gemm_dtype, moe_dtype, or kv_cache_dtype
-/// of attention in decode names the type: names that begin with "fp8" or "nvfp4" and "fp4", all
-/// others are bf16. Attention is that of one beam, in bf16, without a window. Other columns are
-/// skipped. MW_EXIT_INPUT: a column that is missing, or a value that is no number of its column,
-/// with file and line.
+/// Time is the column `latency` in milliseconds, or `us`. The type is in gemm_dtype, moe_dtype or,
+/// for attention in decode, kv_cache_dtype. Names that begin with "fp8" are FP8, those that begin
+/// with "nvfp4" or "fp4" are FP4, and all others are BF16. Attention is that of one beam, in bf16,
+/// without a window. Other columns are skipped. MW_EXIT_INPUT, with file and line: a column that is
+/// missing, or a value that is no number of its column.
 int mw_compute_read(struct mw_compute *c, const char *path, struct mw_error *err);
 void mw_compute_free(struct mw_compute *c);
 

@@ -156,8 +156,8 @@ static void add_experts(struct list *l, const struct mw_layer_work *w)
            });
 }
 
-/// Norms and residuals of tokens, which tensor parallelism splits by tokens; activations of inner
-/// values; rows of experts into and out of their order.
+/// Norms and residuals of tokens, which tensor parallelism splits by tokens. Activations of inner
+/// values. Permutation of experts' rows, both ways.
 static void add_pointwise(struct list *l, const struct mw_parallel *p,
                           const struct mw_layer_work *w)
 {

@@ -15,7 +15,7 @@ enum mw_goal {
 enum { MW_GOALS = 3 };
 extern const char *const mw_goal_names[MW_GOALS]; ///< "train", "prefill", "decode"
 
-/// What backward computes anew in place of keeping it.
+/// What backward recomputes instead of storing it.
 enum mw_recompute {
     MW_KEEP_ALL,
     MW_RECOMPUTE_SELECTIVE, ///< norms, activations and MLA's projections from latents

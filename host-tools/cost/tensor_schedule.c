@@ -121,8 +121,9 @@ static double alone(const struct transfer *t)
     return fmax(fmax(t->up, t->down) * t->rate, t->adder);
 }
 
-/// Share a direction by flits: who demands less than an equal share gets its demand, and the rest
-/// share what is left. `speed` falls to the share of its own speed that each transfer keeps.
+/// Share a direction by flits: a transfer that demands less than an equal share gets its demand,
+/// and the others share the rest. `speed` falls to the share of its own speed that each transfer
+/// keeps.
 static void share(const double demand[UNITS], double speed[UNITS])
 {
     double left = 1;

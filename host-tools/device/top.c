@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See top.h. Each look requests samples from the owners until the next look, so the first one often
-// has none. On a terminal the screen is drawn anew each time, on its alternate page, which is left
-// at any end.
+// has none. On a terminal, the screen is redrawn each time, on its alternate page, which is left at
+// any end.
 #include "device/top.h"
 
 #include "base/error.h"

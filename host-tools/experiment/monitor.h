@@ -26,7 +26,7 @@ struct mw_run_params;
 int mw_monitor_start(struct mw_monitor **m, struct mw_device *device,
                      const struct mw_run_params *params, unsigned ports, uint64_t cycles,
                      unsigned classes, struct mw_error *err);
-/// How often to look at a device so that nothing is lost where the clock waits for us.
+/// How often to poll a device whose clock waits for this program, so that no sample is lost.
 uint64_t mw_monitor_step(const struct mw_monitor *m);
 /// Fetch the samples that have come since the last time. Returns 0 or a MW_ERR_ code.
 int mw_monitor_fetch(struct mw_monitor *m, struct mw_device *device);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the device gave, compared and summed up, see result.h.
+// The device's results, compared and summed, see result.h.
 #include "experiment/result.h"
 
 #include "analysis/bounds.h"

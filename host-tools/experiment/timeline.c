@@ -90,7 +90,7 @@ static void begin(struct scene *s, const char *phase, const char *name, unsigned
     mw_json_uint(s->j, "ts", s->from + cycle);
 }
 
-/// What a stream was at until now. Between instructions it is at nothing.
+/// The current instruction of a stream. Between instructions, it has none.
 static void end_of_stream(struct scene *s, const struct mw_watch_event *was, uint64_t now)
 {
     enum mw_stream_state state = was->stream.state;

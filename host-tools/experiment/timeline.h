@@ -23,7 +23,7 @@ void mw_timeline_free(struct mw_timeline *t);
 /// From now on `*t`, which it allocates, records what the GPUs do. Returns MW_EXIT_OK, or
 /// another status and a line.
 int mw_timeline_start(struct mw_timeline **t, struct mw_device *device, struct mw_error *err);
-/// Nothing is recorded any more. Fails, too, if some of it is missing.
+/// End the recording. Also fails if a part of it is missing.
 int mw_timeline_stop(const struct mw_timeline *t, struct mw_device *device, struct mw_error *err);
 
 struct mw_summary;

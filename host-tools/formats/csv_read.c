@@ -96,7 +96,7 @@ static int add_line(struct reader *r, size_t line)
     return MW_EXIT_OK;
 }
 
-/// Of two columns with one name none is the right one. Those without a name may repeat.
+/// Refuse two columns with the same name. Columns without a name may repeat.
 static int check_names(const struct reader *r)
 {
     const struct mw_csv_table *t = r->t;

@@ -69,7 +69,7 @@ static void add(struct sum *s, float term)
     s->any = true;
 }
 
-/// What one token brings along: its list as GPUs, coefficients and weights, looked up once per row.
+/// Data of one token, looked up once per row: its list as GPUs, coefficients and weights.
 struct row {
     unsigned count; ///< places of the list that have an expert, in list order
     unsigned gpu[MW_MAX_K];

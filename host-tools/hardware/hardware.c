@@ -126,7 +126,7 @@ static int get_text(const cJSON *root, const char *path, const char *key, char *
     return MW_EXIT_OK;
 }
 
-/// A misspelt key must not pass for a missing one, nor be ignored.
+/// A misspelt key is an error: it is neither a missing key nor ignored.
 static int check_keys(const cJSON *root, const char *path, struct mw_error *err)
 {
     static const char *const others[] = {"name", "tflops", "source"};

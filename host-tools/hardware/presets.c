@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See hardware.h. Where a source states both directions together, a direction has half;
-// where it states FLOPS with sparsity, dense ones are half. The latency of a link is that of
-// the papers' simulators.
+// See hardware.h. Where a source states both directions together, a direction has half. Where it
+// states FLOPS with sparsity, dense ones are half. The latency of a link is that of the papers'
+// simulators.
 #include "hardware/hardware.h"
 
 #include <inttypes.h>

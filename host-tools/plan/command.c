@@ -101,7 +101,7 @@ static int search(struct mw_plan *plan, struct mw_error *err)
     return status;
 }
 
-/// Of the best configuration, for those who read more than the tables.
+/// Details of the best configuration, besides the tables.
 static int vary(struct mw_plan *plan, struct mw_error *err)
 {
     const struct mw_plan_params *p = plan->params;

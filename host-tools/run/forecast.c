@@ -79,8 +79,8 @@ static uint64_t all_cycles(const struct mw_workload *w, const struct mw_run_para
     return cycles * mw_run_planes_of(params);
 }
 
-/// The same routing with half the hidden size, again and again, until it is short enough;
-/// then with fewer tokens.
+/// Halve the hidden size, with the same routing, until the run is short enough; then reduce the
+/// tokens.
 static void find_smaller(struct mw_forecast *f, const struct mw_run_params *params,
                          const struct mw_workload *w, const struct mw_system *systems)
 {

@@ -17,8 +17,9 @@ struct mw_forecast {
     double rate;     ///< expected cycles per second; 0: no default for a device on USB
     double seconds;  ///< for all systems, without building a model
     uint64_t memory; ///< bytes of this machine, 0: not known
-    /// Of the same routing: the largest hidden size, and where the smallest is not enough the
-    /// tokens of a GPU, that stay within MW_FORECAST_LONG. Equal to those of the run where it does.
+    /// The largest hidden size that stays within MW_FORECAST_LONG with the same routing. If the
+    /// smallest does not, also the tokens of a GPU that do. Equal to those of the run if it stays
+    /// within that time.
     unsigned hidden, tokens_per_gpu;
     uint64_t expert_cycles;
     double smaller_seconds;

@@ -23,7 +23,7 @@ struct asked {
 
 #define AT(field) offsetof(struct asked, field)
 
-/// Its text goes into the grid, and each run reads it anew.
+/// Its text goes into the grid, and each run reads it again.
 static int set_hardware(void *params, const char *name, const char *text, struct mw_error *err)
 {
     const struct mw_hardware *hardware;

@@ -40,8 +40,8 @@ unsigned mw_throttle_trip(const struct mw_run_params *params, unsigned k)
     return (unsigned)(LINKS * (params->link_latency - 1) / token_time(params, k));
 }
 
-/// Whether most experts have less than half a tile, and one tile for each is what
-/// takes a GPU's time.
+/// Whether most experts have less than half a tile, so that one tile for each determines a GPU's
+/// time.
 static bool too_small(const struct mw_workload *w, const struct mw_run_params *params)
 {
     const double rows = (double)w->tokens * w->k / w->experts;

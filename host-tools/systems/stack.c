@@ -6,8 +6,8 @@
 // counted last, which the backward layer of the last forward layer uses. Before the others, their
 // forward layers run once more (recompute), or they count again.
 //
-// Each of these layers has run by itself before, and its bits and flits are checked. Here bits and
-// cycles have to be the same, and the counters of the layer that ends the stack.
+// Each of these layers has run alone before, and its bits and flits are checked. In the stack, bits
+// and cycles must be the same, and so must the counters of its last layer.
 #include "systems/job.h"
 #include "systems/layer_counters.h"
 

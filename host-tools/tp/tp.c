@@ -97,8 +97,8 @@ unsigned mw_tp_number(const struct mw_tp_problem *p, unsigned token_shift, enum 
     return (block << token_shift) + (unsigned)part * mw_tp_own(p) + place;
 }
 
-/// Loads of rows that may not be there yet; tables that a tile does not fit in, so that more of its
-/// loads pass them than without SYNC.
+/// Refuse sizes that no load can have, loads of rows that may not exist yet, and tables in which a
+/// tile does not fit. More loads of such a tile would pass the tables than without SYNC.
 static int check_loads(const struct mw_tp_problem *p, struct mw_error *err)
 {
     const unsigned entries = p->o.merge_entries, sync = mw_tp_sync_loads(p);

@@ -28,8 +28,8 @@ struct job {
     struct mw_error *err;
 };
 
-/// Set the time per row of each part: by its option, the shape or --expert-cycles. The default
-/// lets the busiest engine work for half of the strict bound of the links.
+/// Set the time per row of each part: by its option, the shape or --expert-cycles. With the
+/// default, the busiest engine works for half of the strict bound of the links.
 static void set_cycles(const struct mw_run_params *params, struct mw_tp_problem *p)
 {
     uint64_t all = params->expert_cycles;
@@ -164,7 +164,7 @@ static int run_systems(struct job *j)
     return worst;
 }
 
-/// Write JSON, CSV made of it, and pictures.
+/// Write JSON, CSV derived from it, and pictures.
 static int write_data(struct job *j)
 {
     const struct mw_data_files *files = &j->params->files;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Sum of twelve uniform numbers: normal enough, and made of additions only, so that every machine
-/// draws the same.
+/// Sum of twelve uniform numbers: almost normal. As it has only additions, every machine draws the
+/// same.
 static double draw_normal(struct mw_random *r)
 {
     double sum = -6.0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Images of firmware: whether one is whole, and the calls that bring them to and from a device.
+// Images of firmware: whether one is complete, and the calls that write them to a device and read
+// them from it.
 #include "api/transport_list.h"
 #include "core/error.h"
 #include "core/struct_size.h"

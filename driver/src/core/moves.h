@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a call of a handle does before and after its layer: it moves data and clears tables,
-// in pieces of some ten milliseconds. Between two of them other calls have their turn, and the
-// options of the call, mw_cancel, mw_reset and mw_close end it. The device is the call's meanwhile
+// What a call of a handle does before and after its layer: it moves data and clears tables, in
+// pieces of some ten milliseconds. Between two pieces, other calls may run, and the options of the
+// call, mw_cancel, mw_reset and mw_close can end it. The call has exclusive use of the device
 // (mw_device.combining).
 #ifndef MW_MOVES_H
 #define MW_MOVES_H

@@ -27,8 +27,8 @@
 void mwi_lock(struct mw_device *device);
 int mwi_unlock(struct mw_device *device, int status);
 
-/// Keep the struct of a device, for an object of it; and let it go. Under the lock;
-/// mwi_put ends it.
+/// Hold the struct of a device for one of its objects, and release it. Called under the lock, which
+/// mwi_put releases.
 void mwi_hold(struct mw_device *device);
 void mwi_put(struct mw_device *device);
 

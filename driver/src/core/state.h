@@ -29,8 +29,8 @@ bool mwi_inherited(const struct mw_device *device);
 bool mwi_is_open(const struct mw_device *device);
 /// ... Else MW_ERR_STATE.
 int mwi_check_open(const struct mw_device *device, const char *call);
-/// ... and the device is there, and its state is known. Else MW_ERR_STATE, or MW_ERR_NODEV for
-/// good.
+/// ... and the device is there, and its state is known. Else MW_ERR_STATE, or MW_ERR_NODEV
+/// permanently.
 int mwi_check_well(const struct mw_device *device, const char *call);
 /// ... and no layer runs.
 int mwi_check_idle(const struct mw_device *device, const char *call);

@@ -9,8 +9,8 @@
 
 enum { MWI_LOCAL_EXPERTS = 64 }; ///< that an entry of the expert map can name
 
-/// Write what a reset has taken from it, but for what the next layer brings: the link
-/// latency, and groups.
+/// Write again what a reset has cleared, except what the next layer writes: the link latency, and
+/// groups.
 int mwi_restore(struct mw_device *device);
 
 /// Write what differs: groups that are bound, all others without members.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What other programs may see of a device that this one has open: a file in a folder of the user's,
-// which both map. A device has one owner, and no other program reaches it; so the owner reads the
+// which both map. A device has one owner, and no other program reaches it. So the owner reads the
 // counters itself and writes them into the file. It does so between the slices of its waits, if a
 // program has requested a sample within the last seconds. The owner holds a lock of the file
-// (flock) until it closes the device or dies: a file without one is left over.
+// (flock) until it closes the device or ends. A file without a lock is left over.
 #ifndef MW_SAMPLE_PUBLISH_H
 #define MW_SAMPLE_PUBLISH_H
 

@@ -82,7 +82,8 @@ int mw_shared_list(struct mw_shared_id *list, size_t max, size_t *count)
     return 0;
 }
 
-/// A copy that the owner did not write to meanwhile. False: it writes all the time, or died in it.
+/// A copy that the owner did not write to meanwhile. False: it writes all the time, or ended while
+/// it wrote.
 static bool copy(struct mwi_share_page *page, struct mw_shared *shared, uint64_t *sampled)
 {
     for (unsigned i = 0; i < TRIES; i++) {

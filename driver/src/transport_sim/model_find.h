@@ -7,9 +7,9 @@
 #include "transport_sim/model_note.h"
 #include "transport_sim/model_place.h"
 
-/// `path` gets the model for these options, one that can run here, and `made` what it was made of.
-/// The first that there is of: options->model, MOESWITCH_MODEL, a build folder, the library's
-/// folder, the user's cache. MW_ERR_NODEV, MW_ERR_VERSION: `message` has which, and what to do.
+/// `path` gets a model for these options that can run here, and `made` gets its description. The
+/// first that exists of: options->model, MOESWITCH_MODEL, a build folder, the library's folder, the
+/// user's cache. MW_ERR_NODEV, MW_ERR_VERSION: `message` has which, and what to do.
 int mwi_model_find(const struct mw_open_options *options, char *path, struct mw_simulation *made,
                    char *message, size_t size);
 

@@ -43,7 +43,7 @@ static bool read_at(FILE *f, uint64_t at, void *to, size_t bytes)
     return at < INT64_MAX && fseek(f, (long)at, SEEK_SET) == 0 && fread(to, 1, bytes, f) == bytes;
 }
 
-/// The text of our note among those of a segment, or NULL; ends after its last byte.
+/// The text of this project's note among those of a segment, or NULL. It ends after its last byte.
 static char *find_note(char *notes, size_t bytes)
 {
     for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes;) {
@@ -63,7 +63,7 @@ static char *find_note(char *notes, size_t bytes)
     return NULL;
 }
 
-/// The text of our note, to be freed. NULL: there is none.
+/// The text of this project's note, to be freed. NULL: there is none.
 static char *read_text(FILE *f, const Elf64_Ehdr *e)
 {
     for (unsigned i = 0; i < e->e_phnum && i < HEADERS_MOST; i++) {

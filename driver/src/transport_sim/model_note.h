@@ -6,7 +6,7 @@
 
 #include "moeswitch.h"
 
-/// Of what it is: the fabric (sim/mw_sim.h), or the whole device (sim/mw_device.h).
+/// A model is one of the fabric (sim/mw_sim.h), or of the whole device (sim/mw_device.h).
 enum mwi_model { MWI_FABRIC, MWI_DEVICE };
 
 /// Read the note of the model at `path`. Check that it is such a model, and that this library and

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two threads meet here: the caller's, one at a time, and the pipe's, which brings replies and
-// failures. The pipe's lock covers everything in struct mwu_link. When the link breaks, every
+// Two threads run this code: the caller's, one at a time, and the pipe's, which delivers replies
+// and failures. The pipe's lock covers everything in struct mwu_link. When the link breaks, every
 // waiting request ends at once with the same error. The parser is silenced, so that it no longer
 // writes into a caller's memory. The next request synchronizes the link first.
 #include "transport_usb/usb_link.h"
@@ -183,7 +183,7 @@ static bool wait_change(struct mwu_link *l, const struct timespec *start, unsign
 
 // ---- into step ----------------------------------------------------------------------------------
 
-/// One SYNC. The pipe has just been started anew, so that a buffer is free.
+/// One SYNC. The pipe has just been restarted, so a buffer is free.
 static bool send_sync(struct mwu_link *l)
 {
     struct mwu_slot *slot = mwu_pipe_buffer(&l->pipe);

@@ -66,7 +66,7 @@ int mwu_link_start(struct mwu_link *link, libusb_context *context, libusb_device
                    unsigned timeout_ms);
 void mwu_link_stop(struct mwu_link *link);
 /// The device's description of itself. Sets the credits. MW_ERR_VERSION: it and this library cannot
-/// work together; MW_ERR_FIRMWARE: its processor is held, or started anew over this.
+/// work together. MW_ERR_FIRMWARE: its processor is held, or restarted during this call.
 int mwu_link_info(struct mwu_link *link, struct mw_frame_info *info);
 
 /// Send a request, after waiting until there is credit for it. Returns 0, or a MW_ERR_ code with

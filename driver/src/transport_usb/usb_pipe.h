@@ -37,7 +37,7 @@ struct mwu_pipe_owner {
     void *context;
     /// Bytes came; `end`: they are the last of a USB transfer.
     void (*in)(void *context, const uint8_t *bytes, size_t count, bool end);
-    /// The health changed for the worse; `why` in a few words.
+    /// The health became worse; `why` in a few words.
     void (*worse)(void *context, enum mwu_health health, const char *why);
 };
 

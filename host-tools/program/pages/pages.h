@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Manual pages and completion, made of the table of commands when the project is built.
+// Manual pages and completion, generated from the table of commands when the project is built.
 #ifndef MW_HOST_PAGES_H
 #define MW_HOST_PAGES_H
 
