@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of layers (FEED and FED of docs/reference/host-protocol.md): each layer is started once
-// the one before it is done, with the registers that locate its data. The host has put the data
-// there while the layer before ran. None of it passes through here.
+// The queue of layers (FEED and FED of docs/reference/host-protocol.md): each layer starts once the
+// one before it is done, with the registers that locate its data. The host has put the data there
+// while the layer before ran. None of it passes through here.
 #ifndef MW_FW_FEED_H
 #define MW_FW_FEED_H
 

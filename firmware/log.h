@@ -11,9 +11,9 @@ enum { LOG_ENTRIES = 32 };
 
 /// Find the log of the run before, or begin one. Returns whether there was one.
 bool log_open(void);
-/// Append; the oldest entry makes room. `code` is one of MW_LOG_*.
+/// Append an entry, which replaces the oldest if the log is full. `code` is one of MW_LOG_*.
 void log_add(const struct board *b, uint32_t code, uint32_t detail);
-/// Forget all entries; numbers go on.
+/// Clear all entries. Numbers continue.
 void log_clear(void);
 /// Number of the oldest entry, and of the next one that will be written.
 uint32_t log_first(void);

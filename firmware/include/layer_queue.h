@@ -32,7 +32,7 @@ static inline bool layer_queue_busy(const struct layer_queue *q)
     return q->first != q->next;
 }
 
-/// Empty it; numbers go on.
+/// Empty it. Numbers continue.
 static inline void layer_queue_reset(struct layer_queue *q)
 {
     q->oldest = q->first = q->next;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See costs.h. A time stated for a machine is scaled: its share of a layer's strict link bound is
-// its share of the bound of the layer for which it is stated.
+// See costs.h. A time stated for a machine is scaled. Its share of a layer's strict link bound is
+// the same as for the layer for which it is stated.
 #include "analysis/costs.h"
 
 #include "analysis/bounds.h"

@@ -178,8 +178,8 @@ int mw_bench_buffers_load(struct mw_bench *b)
 
 // ---- golden results -----------------------------------------------------------------------------
 
-/// `bytes` bytes from `at` on, reduced over all GPUs as GPU `p` requests them: elements of the
-/// others in the order p + 1, p + 2, ..., then its own.
+/// `bytes` bytes from `at` on, reduced over all GPUs as GPU `p` requests them. The terms are
+/// elements of p + 1, p + 2 and so on, then its own.
 static void reduce(const struct mw_bench *b, const uint8_t *source, unsigned p, size_t at,
                    size_t bytes, uint8_t *out)
 {

@@ -166,7 +166,7 @@ int mw_options_parse(const struct mw_option_table *t, int argc, char **argv, voi
     *said = (struct mw_options_said){0};
     list_options(t, list);
     int status = MW_EXIT_OK;
-    optind = 0; // starts anew, in glibc
+    optind = 0; // restarts, in glibc
     while (!status && !said->help) {
         int at = optind ? optind : 1;
         // The dash: words come in their place, as WORD; the colon: getopt_long prints nothing.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shapes of whole MoE models for `moeswitch plan`: a preset of models.h and the other parts of its
-// layers, or a config.json as Hugging Face's transformers writes it.
+// layers, or a config.json of Hugging Face's transformers.
 #ifndef MW_COST_TRANSFORMER_H
 #define MW_COST_TRANSFORMER_H
 

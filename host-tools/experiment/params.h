@@ -29,7 +29,7 @@ struct mw_run_params {
     bool all_planes;                    ///< all of it are simulated, not one alone
     const char *trace;                  ///< path; NULL: make a trace of what follows, see trace.h
     struct mw_trace_said said;          ///< of that path by options
-    bool repeat_tokens;                 ///< a trace that is too short begins anew
+    bool repeat_tokens;                 ///< a trace that is too short repeats
     unsigned experts, k;
     double sigma, locality;
     unsigned groups, topk_groups;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The result of a run: what a system's driver fills in, its comparison with the golden model and
-// the analytic counts, and the sums as figures.
+// The result of a run: the data from a system's driver, their comparison with the golden model and
+// the analytic counts, and their sums as figures.
 #ifndef MW_HOST_RESULT_H
 #define MW_HOST_RESULT_H
 
@@ -31,7 +31,7 @@ struct mw_wrong_gradient {
 };
 
 /// Counts of the packet managers of all hubs: stores in, packets out, stores merged into others,
-/// lines that left full, and lines that left by the timer, not full.
+/// lines that left full. `timer` counts lines that left by the timer, not full.
 struct mw_merging {
     uint64_t in, out, merged, full, timer;
 };

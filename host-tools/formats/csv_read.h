@@ -20,8 +20,8 @@ struct mw_csv_table {
 };
 
 /// Read the whole of a regular file of at most `most` bytes, which `what` names. Empty lines are
-/// skipped. MW_EXIT_INPUT, with file and line in the message, for these errors: values and names
-/// differ in number, a quote has no end, a NUL, no names, or a repeated name.
+/// skipped. The message of MW_EXIT_INPUT has file and line. Its causes: values and names differ in
+/// number, a quote has no end, a NUL, no names, or a repeated name.
 int mw_csv_read(struct mw_csv_table *t, const char *path, size_t most, const char *what,
                 struct mw_error *err);
 void mw_csv_table_free(struct mw_csv_table *t);

@@ -41,9 +41,9 @@ void mw_golden_layer(const struct mw_workload *w, unsigned layer, uint16_t *out)
 /// Bits of the fp32 dot product of two rows of `count` bf16, in the order of
 /// docs/design/backward.md.
 uint32_t mw_golden_dot(const uint16_t *a, const uint16_t *b, unsigned count);
-/// Gradients of a token's gate weights. For each place of its list in the layer ([k]), `dw` gets
-/// the bits of the dot product of two rows: `dy`, and the expert's value of `x` without the weight.
-/// Places without an expert stay as they are.
+/// Gradients of a token's gate weights. `dw` has an element for each place of the token's list in
+/// the layer ([k]). It gets the bits of the dot product of `dy` and the expert's value of `x`
+/// without the weight. Places without an expert stay as they are.
 void mw_golden_gradients(const struct mw_workload *w, unsigned layer, unsigned token,
                          const uint16_t *x, const uint16_t *dy, uint32_t *dw);
 

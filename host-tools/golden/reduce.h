@@ -40,8 +40,8 @@ const char *mw_reduce_op_name(unsigned redop);
 float mw_fp16_to_float(uint16_t v);
 uint16_t mw_fp16_from_float(float v);
 
-/// A running result; for floats of 8 and 16 bits, it is the bits of an fp32. `first` begins it with
-/// a term, `next` adds a term, and `last` makes it an element.
+/// A running result. For floats of 8 and 16 bits, it has the bits of an fp32 value. `first` begins
+/// it with a term, `next` adds a term, and `last` makes it an element.
 uint64_t mw_reduce_first(unsigned dtype, uint64_t element);
 uint64_t mw_reduce_next(unsigned dtype, unsigned redop, uint64_t result, uint64_t element);
 uint64_t mw_reduce_last(unsigned dtype, uint64_t result);

@@ -40,7 +40,7 @@ static void give_up(int number)
         some = true;
     }
     if (!some)
-        return; // not the waveforms: abort() goes on
+        return; // not the waveforms: abort() continues
     say(": cannot write the waveforms: the disk is full, or the file cannot be written to its "
         "end\n");
     _exit(MW_EXIT_FAILED);

@@ -2,8 +2,8 @@
 //
 // All layers of a workload run again through the device's queue of layers, twice. The first time,
 // each is written, run and read before the next. The second time, there are two buffers: the host
-// writes and reads one while the layer of the other runs. Both give the bits that the layers gave
-// by themselves, and the difference of their cycles is the gain and the cost of feeding.
+// writes and reads one while the layer of the other runs. Both give the bits of the layers when run
+// alone, and the difference of their cycles is the gain and the cost of feeding.
 #include "systems/job.h"
 
 #include <stdlib.h>

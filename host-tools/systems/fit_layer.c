@@ -24,8 +24,8 @@ static bool any_said(const struct mw_settings *settings)
     return false;
 }
 
-/// Link cycles of a token, with both directions in parallel, if experts are chosen evenly: a row
-/// up, and a partial sum for each remote GPU.
+/// Link cycles of a token, with both directions in parallel, if experts are chosen evenly: one row,
+/// and a partial sum for each remote GPU.
 static double token_time(const struct mw_run_params *params, unsigned k)
 {
     const double n = params->shape.gpus, flits = 2.0 * params->shape.hidden / params->flit_bytes;

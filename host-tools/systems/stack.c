@@ -31,8 +31,8 @@ struct stack {
     uint64_t routes;        ///< bytes of a routing table
     uint64_t rows;          ///< bytes of hidden values or output rows
     uint64_t gradients;     ///< bytes of a table of gradients of gate weights
-    /// Addresses: routing tables, hidden values of the first layer, gradients of the last one,
-    /// output rows of each layer, forward and backward, gradients of gate weights, and streams of
+    /// Addresses of routing tables, hidden values of the first layer, and gradients of the last
+    /// one. Output rows of each layer, forward and backward. Gradients of gate weights. Streams of
     /// each pass.
     uint64_t rt, x, dy, y, dx, dw, streams, end;
     uint32_t number[MW_MAX_LAYERS];

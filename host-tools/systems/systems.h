@@ -47,10 +47,9 @@ int mw_system_settings_check(const struct mw_run_params *params, struct mw_error
 /// the file for this system. `result` comes from mw_result_make; filled in are, for every layer,
 /// cycles, traffic, stalls and out, and simulated_cycles.
 ///
-/// Returns MW_EXIT_OK, MW_EXIT_INPUT if the device cannot hold the sizes or does not have a
-/// setting, MW_EXIT_STUCK, with result->state, if it stopped making progress, or MW_EXIT_FAILED.
-/// Except for the first, result->error has the cause. The caller compares the output with the
-/// golden model.
+/// Returns MW_EXIT_OK or MW_EXIT_FAILED. MW_EXIT_INPUT: the device cannot hold the sizes or does
+/// not have a setting. MW_EXIT_STUCK, with result->state: it stopped making progress. Except for
+/// MW_EXIT_OK, result->error has the cause. The caller compares the output with the golden model.
 int mw_system_run(const struct mw_run_params *params, const struct mw_workload *workload,
                   struct mw_result *result);
 

@@ -3,9 +3,9 @@
 // The system `unicast`, as DeepEP dispatches and combines: one copy with an explicit address per
 // distinct GPU. Partial sums are made where the experts are, and added at home. Explicit addresses
 // need the counts of every GPU first. Dispatch ends with a fence and a barrier of all GPUs. Combine
-// sends the partial sums of a range of tokens, then a flag. A second stream adds the partial sums
-// of the own tokens of a range when all other GPUs have flagged it, independently of the own
-// experts. A third stream adds the own experts' rows when these have finished.
+// sends the partial sums of a range of tokens, then a flag. When all other GPUs have flagged a
+// range, a second stream adds the partial sums of its own tokens, independently of the own experts.
+// A third stream adds the own experts' rows when these have finished.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 

@@ -237,7 +237,7 @@ static void add_offer(const struct mw_tp_at *at, struct mw_stream *streams, unsi
     mw_stream_sync(s, number(at, MW_TP_GEMM_2, 0, span.first), span.rows);
 }
 
-/// All rows, in the order that all GPUs have. The stream goes on to compute them.
+/// All rows, in the order that all GPUs have. The stream then computes them.
 static void add_loads(const struct mw_tp_at *at, struct mw_stream *s, unsigned sync_rows)
 {
     const struct mw_tp_problem *p = at->p;

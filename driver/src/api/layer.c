@@ -363,7 +363,7 @@ static int sweep(struct mw_device *d, const struct mwi_pause *pause)
         return status;
     if (!status)
         status = mwi_fail(MW_ERR_TIMEOUT, "the allocation tables are not cleared");
-    return mwi_state_lost(d, status); // it may go on
+    return mwi_state_lost(d, status); // it may continue
 }
 
 int mwi_launch(struct mw_device *d, const struct mwi_pause *pause, bool again)

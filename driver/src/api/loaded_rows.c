@@ -3,8 +3,8 @@
 // Stores to rows that the same layer loads. A load has no order with stores of other instructions
 // (docs/design/architecture.md, merged loads), so such a program has no defined result. Loaded rows
 // are those of all ld.cais of all GPUs: at their homes from load_base on, and at each reader from
-// xd_base on. Rows that a home computes itself, and offers when they are complete, are no stores:
-// rows of the engine, sums, and merged reds that the home counts.
+// xd_base on. Rows that a home computes itself, and offers when they are complete, are no stores.
+// These are rows of the engine, sums, and merged reds that the home counts.
 #include "api/loaded_rows.h"
 
 #include "api/stream.h"

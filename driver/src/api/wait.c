@@ -253,7 +253,7 @@ int mwi_wait(struct mw_device *d, const struct mw_wait_options *options, uint64_
     struct mwi_state *s = &d->state;
     int status = mwi_run_to_done(d, options, launched_step, &number);
     if (status && s->layer.number == number && s->layer.runs)
-        return status; // it goes on
+        return status; // it continues
     if (s->layer.number != number)
         return mwi_fail(MW_ERR_STATE, "the layer has ended, and another has begun since");
     if (s->closed)

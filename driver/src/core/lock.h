@@ -38,7 +38,7 @@ void mwi_lock_sleep(struct mwi_lock *lock);
 /// ... or until so many ms have passed.
 void mwi_lock_nap(struct mwi_lock *lock, unsigned ms);
 void mwi_lock_wake(struct mwi_lock *lock);
-/// Release it for good when no other thread uses it. No thread may request it any more.
+/// Release it permanently when no other thread uses it. No thread may request it any more.
 void mwi_lock_drain(struct mwi_lock *lock);
 
 #endif

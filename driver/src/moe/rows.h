@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of dispatch whose type is not bf16: as a program passes them, and as they are in a GPU's
-// memory, with their scales after their values.
+// Rows of dispatch whose type is not bf16: as a program passes them, and as a GPU's memory has
+// them, with scales after values.
 #ifndef MW_ROWS_H
 #define MW_ROWS_H
 

@@ -21,7 +21,7 @@ struct mwi_queue {
     struct layer_queue layers;
 };
 
-/// Empty it; numbers go on.
+/// Empty it. Numbers continue.
 void mwi_queue_reset(struct mwi_queue *q);
 /// Queue a layer. Returns a MW_STATUS_.
 unsigned mwi_queue_add(struct mwi_queue *q, const struct mw_frame_register *list, size_t count,

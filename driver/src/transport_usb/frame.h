@@ -24,7 +24,7 @@ void mwf_seal_request(struct mw_frame_header *header, uint32_t key);
 /// Whether magic, CRC and length are right.
 bool mwf_header_ok(const struct mw_frame_header *header);
 bool mwf_request_ok(const struct mw_frame_header *header, uint32_t key);
-/// What the CRC of a request's payload goes on from.
+/// The CRC of a request's payload continues from this value.
 uint32_t mwf_payload_start(const struct mw_frame_header *header, uint32_t key);
 /// The key in the reply to a SYNC, 0 if it has none.
 uint32_t mwf_key(const struct mw_frame_header *reply);

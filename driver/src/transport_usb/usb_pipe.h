@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two bulk endpoints of one device as a queue of transfers, on libusb-1.0. IN transfers are
-// always queued; OUT transfers are sent from a few buffers. One thread of the pipe's own handles
+// always queued. OUT transfers are sent from a few buffers. One thread of the pipe's own handles
 // libusb's events and calls the owner back, with the pipe's lock held. All other calls come from
 // one thread at a time, and unless stated otherwise with the lock held.
 #ifndef MW_USB_PIPE_H
@@ -60,7 +60,7 @@ struct mwu_pipe {
     pthread_t thread;
     int stop; ///< of the thread
     enum mwu_health health;
-    bool pausing;             ///< nothing is queued anew
+    bool pausing;             ///< nothing is queued again
     bool buffer_wanted;       ///< there was none
     bool halted;              ///< an endpoint answered with STALL
     unsigned queued;          ///< transfers that libusb has
