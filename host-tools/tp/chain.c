@@ -27,7 +27,8 @@ static unsigned summable(unsigned r)
     return counter(2 * r);
 }
 
-/// The rows of the range have arrived from so many GPUs. Where they are loaded, they may be.
+/// Counter of the GPUs from which the rows of the range have arrived or, if rows are loaded, may be
+/// loaded.
 static unsigned gathered(unsigned r)
 {
     return counter(2 * r + 1);

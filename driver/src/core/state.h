@@ -65,7 +65,7 @@ void mwi_state_unconfigured(struct mw_device *device);
 /// first. It counts as used with mwi_state_started or mwi_state_fed.
 unsigned mwi_state_epoch(const struct mw_device *device, unsigned handle, bool *sweep);
 void mwi_state_started(struct mw_device *device);
-/// ... in the epoch of the layer before: The entries of its rows in the tables stay valid. Its
+/// ... in the epoch of the layer before. The entries of its rows in the tables stay valid. Its
 /// counts stay valid if the configured layer uses them.
 void mwi_state_continued(struct mw_device *device);
 /// The epoch of the last layer.

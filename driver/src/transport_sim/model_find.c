@@ -45,8 +45,8 @@ static bool model_in(const char *folder, const char *name, char path[MWI_PATH])
            access(path, R_OK) == 0;
 }
 
-/// Take the model of a folder, or the plain one if that cannot run here and no backend was
-/// requested. MW_ERR_NODEV with an empty message: there is none.
+/// Take the model of a folder, or the plain one if that cannot run here and neither a backend nor
+/// waveforms were requested. MW_ERR_NODEV with an empty message: there is none.
 static int take(const struct mw_open_options *o, const char *folder, char path[MWI_PATH],
                 struct mw_simulation *made, char *message, size_t size)
 {
