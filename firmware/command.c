@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A handler writes its payload into the mailbox and returns its status, and command_poll sends
-// both. Nothing of a payload is built in RAM.
+// A handler writes its payload into the mailbox and sets the status of the reply, which
+// command_poll sends. Nothing of a payload is built in RAM.
 #include "command.h"
 
 #include "log.h"

@@ -25,7 +25,7 @@ int mw_layer_rows(struct mw_planner *p, const struct mw_parallel *how, struct mw
 int mw_layer_time(struct mw_planner *p, const struct mw_parallel *how, unsigned system, bool dense,
                   struct mw_step *s, struct mw_layer_time *time, struct mw_error *err);
 /// Dispatch and combine of a micro-batch without experts: `seconds`, and `nothing`, the seconds
-/// that they take without rows. `bytes` has those of a GPU's tokens with a bf16 row for each
+/// that they take without rows. `bytes` are those of a GPU's tokens with a bf16 row for each
 /// expert. MW_EXIT_FAILED: no memory.
 int mw_layer_communication(struct mw_planner *p, struct mw_step *s, double *seconds,
                            double *nothing, double *bytes, struct mw_error *err);
