@@ -193,8 +193,8 @@ inline Q sel(M m, Q a, Q b)
     return __builtin_convertvector(of(m), Q) != 0UL ? a : b;
 }
 // x, computed before it is selected. Of `m ? (x & K) | (y & ~K) : x` clang makes one AVX-512
-// instruction with operands in the wrong order. clang 16, 19 and 22 do so, and
-// tests/sim/test_lanes.cpp would detect it. The compiler must not optimize through this.
+// instruction with operands in the wrong order (16, 19 and 22 do, which tests/sim/test_lanes.cpp
+// would detect). The compiler must not optimize through this.
 template <typename T> inline T apart(T x)
 {
 #ifdef __AVX512F__
