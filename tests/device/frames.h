@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host at the endpoints of the Verilated device (sim/mw_device.h): requests one at a time, and a
-// transport of libmoeswitch made of them.
+// A host at the endpoints of the Verilated device (sim/mw_device.h). It sends requests one at a
+// time, and implements a transport of libmoeswitch with them.
 #ifndef DEVICE_FRAMES_H
 #define DEVICE_FRAMES_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole Verilated device at its ULPI pins on other buses than the usual: under a host that
-// does not chirp, so that both stay at full speed; and on a bus that is suspended in the middle of
-// transfers of both directions, and resumed. Nothing is lost.
+// The whole Verilated device at its ULPI pins on unusual buses. One host does not chirp, so both
+// stay at full speed. Another bus is suspended during transfers of both directions, and resumed.
+// Nothing is lost.
 #include "frames.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole Verilated device but its USB core, at its endpoints: a layer through frames gives the
-// golden bits and the cycles of the transport sim; firmware and hardware answer side by side;
-// resets, errors and a crash of the firmware in between cost nothing that was acknowledged.
+// The whole Verilated device without its USB core, at its endpoints. A layer through frames gives
+// the golden bits and the cycles of the transport sim. Firmware and hardware answer concurrently.
+// Resets, errors and a crash of the firmware lose nothing that was acknowledged.
 #include "frames.h"
 
 #include <setjmp.h>

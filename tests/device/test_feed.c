@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feeding on the whole Verilated device, at its endpoints and at its ULPI pins: firmware, host
-// link and fabric run batches of tokens under several systems, with the bits and the cycles of the
-// transport sim, and once more with the next batch written and the last one read while one runs.
-// Printed: tokens per second of the device's time, and what feeding costs the fabric in cycles.
+// Feeding on the whole Verilated device, at its endpoints and at its ULPI pins. Firmware, host link
+// and fabric run batches of tokens under several systems, with the bits and the cycles of the
+// transport sim. They run them once more while the next batch is written and the last one read.
+// Printed are tokens per second of the device's time, and the cost of feeding in cycles of the
+// fabric.
 #include "frames.h"
 #include "systems/system_list.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers that are not what they should be, and that are not left to end, on the whole Verilated
-// device at its endpoints: host link, soft CPU, firmware, fabric. Whatever a GPU is told to do, and
-// whenever it is interrupted, the device answers afterwards, RESET puts it back, and a layer then
-// has the golden bits and its cycles. MW_LAYER=i runs layer i of the seed alone.
+// Invalid or interrupted layers on the whole Verilated device at its endpoints: host link, soft
+// CPU, firmware, fabric. For any instructions of a GPU and any time of the interruption, the device
+// answers afterwards and RESET restores it. Then a layer has the golden bits and its cycles.
+// MW_LAYER=i runs layer i of the seed alone.
 #include "frames.h"
 
 #include "system/layers.h"

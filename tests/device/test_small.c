@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The whole Verilated device with four GPUs, in the configuration that synth-check measures, at its
-// endpoints: each of its parameters has come down to the fabric, and layers through frames have the
-// golden bits, and the cycles and counters of the transport sim.
+// endpoints. Each of its parameters reaches the fabric. Layers through frames have the golden bits,
+// and the cycles and counters of the transport sim.
 #include "frames.h"
 
 #include "system/layers.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor-parallel workloads on the whole Verilated device, at its endpoints and at its ULPI pins:
-// firmware, host link and fabric run every system with the right bits, and with the cycles and
+// Tensor-parallel workloads on the whole Verilated device, at its endpoints and at its ULPI pins.
+// Firmware, host link and fabric run every system with the right bits, and with the cycles and
 // counters of the transport sim.
 #include "frames.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device that is only registers and memories, as a custom transport. An access that the register
-// description does not allow fails the test. What the library writes can be looked at, what it
-// reads can be set, and any call can be made to fail.
+// A device that consists only of registers and memories, as a custom transport. An access that the
+// register description does not allow fails the test. A test can read what the library writes, set
+// what the library reads, and make any call fail.
 #ifndef MW_TEST_FAKE_H
 #define MW_TEST_FAKE_H
 

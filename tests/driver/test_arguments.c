@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments that every program may get wrong: pointers that are NULL, and numbers that name
-// nothing.
+// Wrong arguments to every call: pointers that are NULL, and numbers without an object.
 #include "fake_device.h"
 
 #include <stdlib.h>

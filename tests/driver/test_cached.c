@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cached handles on the fake device: what an object may keep on which device, and what the device
-// is told in each phase of a forward layer and of one that takes its routes.
+// Cached handles on the fake device. Tested are what an object may keep on which device, and what
+// the library writes in each phase of forward and cached layers.
 #include "fake_device.h"
 
 enum { GPUS = 4, TOKENS = 3, ROW = 16, EXPERTS = 4, K = 2 };

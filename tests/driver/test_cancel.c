@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every way to end a wait, and what may be done behind it.
+// Every way to end a wait, and which calls are allowed after it.
 #include "waiting.h"
 
 static void expect_canceled(void)

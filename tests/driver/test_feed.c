@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feeding over a fake device: the registers of each layer, which memory may be moved while layers
-// run, when a buffer is free, and every way to fail.
+// Feeding over a fake device: the registers of each layer, and which memory may be moved while
+// layers run. Also when a buffer is free, and every failure.
 #include "fake_device.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every public call for what is gone: a device that was closed, an object that was destroyed, and,
-// in a process that was forked, a device of its parent.
+// Every public call with what no longer exists: a closed device, a destroyed object, and, in a
+// forked process, a device of its parent.
 #include "waiting.h"
 
 #include <poll.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several objects, handles and threads on one device: each gets its own rows, or a failure that
-// says why. The fake's layers give back the hidden values that the device holds when they begin.
+// Several objects, handles and threads on one device: each gets its own rows, or a failure with its
+// reason. The fake's layers return the hidden values that the device holds when they begin.
 #include "fake_device.h"
 
 #include <pthread.h>

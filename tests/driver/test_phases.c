@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Dispatch and combine as two calls on the fake device: which calls each state of a handle allows,
-// what waits for what, and every way to end a phase.
+// the order of waits, and every way to end a phase.
 #include "waiting.h"
 
 enum { TOKENS = 3, ROW = 16, EXPERTS = 4, K = 2, ROWS = WAITING_GPUS * TOKENS };

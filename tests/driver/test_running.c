@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a layer writes into registers, how it is started and waited for, and every call that may
-// fail. test_observed.c has the errors that a device reports.
+// fail. test_observed.c tests the errors that a device reports.
 #include "fake_device.h"
 
 #include <stdio.h>

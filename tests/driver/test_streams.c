@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instruction streams and routing entries: their bits, and what cannot be put into them.
+// Instruction streams and routing entries: their bits, and values that do not fit into them.
 #include "fake_device.h"
 
 #include <stdio.h>

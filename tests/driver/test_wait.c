@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting: nobody is kept waiting by another's wait, and every way to look without waiting.
+// Waiting: no thread is delayed by another's wait, and every way to poll without waiting.
 #include "waiting.h"
 
 #include <poll.h>

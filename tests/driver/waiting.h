@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fake device whose layers take their time, and threads that wait for them.
+// A fake device whose layers last a number of slices, and threads that wait for them.
 #ifndef MW_TEST_WAITING_H
 #define MW_TEST_WAITING_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hardware as the firmware sees it (firmware/hw.h), in memory: registers of SoC and fabric, GPU
-// memories, a mailbox that the test fills and reads, and injected faults.
+// The hardware as the firmware sees it (firmware/hw.h), in memory: registers of SoC and fabric, and
+// GPU memories. A test fills and reads the mailbox, and injects faults.
 #ifndef FAKE_H
 #define FAKE_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // libFuzzer target: the device's end of the link in sim/usb. The input is a sequence of OUT
-// transfers, frames that are right or damaged, and garbage, of hosts with keys and without.
-// Whatever came, a gap of zeros and a SYNC must bring the link into step, and everything that
-// comes out must be frames.
+// transfers, which are valid frames, damaged frames and garbage, of hosts with keys and without.
+// After any input, a gap of zeros and a SYNC must bring the link into step, and all output must be
+// frames.
 #include "input.h"
 #include "usb/device.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer on the firmware's commands, over the device in memory of tests/firmware: any commands
-// with any arguments, starts in between, and a log that holds anything at the beginning, as RAM
+// libFuzzer on the firmware's commands, over the device in memory of tests/firmware. The input has
+// any commands with any arguments, and starts between them. The log begins with any content, as RAM
 // does at power-up. Each command gets one reply that the protocol allows, and the log stays whole.
 #include "../firmware/fake.h"
 

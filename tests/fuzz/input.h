@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fuzzer's input as a stream of bytes that end in zeros, and what it may do to a frame.
+// A fuzzer's input as a stream of bytes that end in zeros, and changes of a frame that it selects.
 #ifndef MW_FUZZ_INPUT_H
 #define MW_FUZZ_INPUT_H
 

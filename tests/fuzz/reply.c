@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: the reply parser. The input says which transfers come in, good, damaged or not
-// frames at all, and in which pieces; a second reader, which sees each transfer whole, says what
-// the parser must tell of them.
+// libFuzzer target: the reply parser. The input defines the transfers: good, damaged or not frames
+// at all, and their pieces. A second reader, which sees each transfer whole, computes what the
+// parser must report.
 #include "input.h"
 #include "transport_usb/usb_reply.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch run` on the netlist of a board behind a ULPI PHY: the command as it is, but that a
-// device is opened at the pins of the Verilated netlist in place of the one that is asked for,
-// or of the device's RTL. The first argument is the folder of that model below build/model:
+// `moeswitch run` on the netlist of a board with a ULPI PHY. The command is unchanged, except that
+// it opens a device at the pins of the Verilated netlist. This replaces the requested device, and
+// the device's RTL. The first argument is the folder of that model below build/model:
 // gate-n4f8-ecpix5-85f, dev-n2f8-ecpix5-85f.
 #include "device/frames.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which mutation of a mutated netlist is active: the number in MW_MUTANT, 0 for none. The netlist
-// asks once, when it starts.
+// calls this once, when it starts.
 #include <stdlib.h>
 
 int mw_mutant(void);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sim/lanes/beside.h: every piece of work is done once, in order, by one of the two threads, and
-// what it leaves is seen, with the caller a piece ahead or not; the other thread sleeps, is roused,
-// is late and is forgiven. ThreadSanitizer looks on.
+// sim/lanes/beside.h: one of the two threads executes each piece of work once, in order. Its
+// results are visible, with the caller a piece ahead or not. The other thread sleeps, is woken, is
+// late and is used again. ThreadSanitizer checks the run.
 #include "beside.h"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sim/lanes/lanes.py and sim/lanes/lanes.h: five copies of tests/sim/lanes_sample.sv as lanes
-// of one model against five models of Verilator's own, every output in every cycle, under random
+// sim/lanes/lanes.py and sim/lanes/lanes.h: five copies of tests/sim/lanes_sample.sv as lanes of
+// one model against five models of Verilator. Every output is compared in every cycle, under random
 // inputs that let copies take different branches. MW_SEED repeats a run.
 #include "Vlanes_sample.h"
 #include "Vlanes_sample___024root.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transfers of the simulated device that are given up: answers to their reads that come
-// later are nobody's.
+// Canceled transfers of the simulated device. Later answers to their reads are discarded.
 #include "fabric_plain.cpp"
 #include "shim.cpp"
 

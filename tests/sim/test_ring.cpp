@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wires between copies (sim/lanes/lanes.py --ring): MW_RING copies of tests/sim/ring_sample.sv
-// as lanes, in blocks of MW_COPIES, against as many models of Verilator's own that are wired by
-// hand and evaluated until nothing changes. Registers and outputs in every cycle, under random
-// inputs. MW_SEED repeats a run.
+// Wires between copies (sim/lanes/lanes.py --ring): MW_RING copies of tests/sim/ring_sample.sv as
+// lanes, in blocks of MW_COPIES. They are compared with as many models of Verilator, which are
+// wired by hand and evaluated until nothing changes. Registers and outputs are compared in every
+// cycle, under random inputs. MW_SEED repeats a run.
 #include "Vring_sample.h"
 #include "Vring_sample___024root.h"
 #include "Vring_sample_lanes.h"

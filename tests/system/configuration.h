@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random configurations of a run: sizes, routing, credits down to the minimum, latency, tiles,
-// windows, stalls and skew, all set at run time so that a few models serve them all.
+// windows, stalls and skew. All are set at run time, so a few models serve them all.
 #ifndef MW_TEST_CONFIGURATION_H
 #define MW_TEST_CONFIGURATION_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One MoE layer as a program runs it, through libmoeswitch's handles, with the golden model's rows
-// beside it: for tests that run layers of several sizes, expert maps and devices one after another,
-// whatever transport leads to them.
+// Runs one MoE layer as a program does, through libmoeswitch's handles, and has the golden model's
+// rows to compare. For tests that run layers of several sizes, expert maps and devices in sequence,
+// over any transport.
 #ifndef MW_TEST_LAYERS_H
 #define MW_TEST_LAYERS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model's file in memory, to be changed: its code, and what its note says.
+// A model's file in memory, to be changed: its code, and the contents of its note.
 #ifndef MW_TEST_MODEL_FILE_H
 #define MW_TEST_MODEL_FILE_H
 

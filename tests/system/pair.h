@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two models of one fabric beside each other: the same calls to both, which must answer the same in
-// the same cycle: registers, host streams, done, and at the end memories, counters and monitors.
-// Layers of every size with random limits, latencies and stalls; looked at, written to, taken down
-// and up, made to misbehave and reset while they run. Or one model alone, which compares by itself.
+// Runs two models of one fabric with the same calls. Both must answer alike in the same cycle:
+// registers, host streams and done. At the end memories, counters and monitors must be equal.
+// Layers of every size run with random limits, latencies and stalls. Meanwhile the test reads,
+// writes, disables and enables ports, makes GPUs misbehave, and resets. With one model alone, that
+// model compares by itself.
 #ifndef MW_TEST_PAIR_H
 #define MW_TEST_PAIR_H
 

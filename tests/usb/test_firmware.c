@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Firmware into a device over a mocked usbfs, by `moeswitch firmware` and by the library: what is
-// refused leaves the device alone, what does not answer makes room for what was there, and whatever
-// has stopped half-way, the next call mends it.
+// Firmware into a device over a mocked usbfs, by `moeswitch firmware` and by the library. A refused
+// image does not change the device. An image that does not answer is replaced by the previous one.
+// If a load stopped at any step, the next call repairs it.
 #include "bus.h"
 #include "device/device.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The usb transport over a mocked usbfs: sizes, credits, versions, several devices, and everything
-// that can go wrong on the way. After each failure the same device handle, or a new one, must work
+// The usb transport over a mocked usbfs: sizes, credits, versions, several devices, and every
+// failure of the transfers. After each failure the same device handle, or a new one, must work
 // again, and what was acknowledged must be there.
 #include "bus.h"
 

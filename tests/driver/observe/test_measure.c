@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bench's share of the links, measured on a fake device whose flits come at a known rate, and
-// whose answers take their time as a device's do, a node's the longer the busier it is.
+// The bench's share of the links, measured on a fake device with a constant rate of flits. Its
+// answers take time, as those of a device do. Those of a node take longer the busier it is.
 #include "driver/fake.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is read of a device: counters, time series of its ports, the errors of a layer, and the
-// report of one that is stuck.
+// report of a stuck one.
 #include "driver/fake_device.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device may be asked for after something failed: every request that changes it is lost in
-// turn, carried out and not, and nothing but a reset is allowed until there was one; then a layer
-// begins in a swept epoch with all that it needs.
+// What a device allows after a failure. Every request that changes the device is lost in turn,
+// executed and not. Then only a reset is allowed. After it a layer begins in a swept epoch with all
+// that it needs.
 #include "driver/fake_device.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The streams in the report of a device that stands still: the instruction that each waits for, by
-// its register and its operands in GPU memory, and what the GPU has reached.
+// The streams in the report of a stuck device. The report has the instruction that each waits for,
+// by its register and its operands in GPU memory, and what the GPU has reached.
 #include "driver/fake_device.h"
 
 #include <stdio.h>

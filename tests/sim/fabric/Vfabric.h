@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In the place of Verilator's model: memories behind host stream ports whose answers a test
-// can hold back, or lose.
+// Replaces Verilator's model: memories with host stream ports. A test can delay their answers or
+// lose them.
 #pragma once
 
 #include "verilated.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the shim asks of Verilator, where it has no model of it.
+// What the shim requires of Verilator, for builds without a Verilated model.
 #pragma once
 
 #include <cstdint>

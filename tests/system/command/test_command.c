@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command build/moeswitch itself, with the device behind it: exit status, messages, files that
-// it writes and files that it must not leave.
+// The command build/moeswitch itself, with the device: exit status, messages, files that it writes
+// and files that it must not leave.
 #include "base/text.h"
 #include "system/command.h"
 #include "systems/system_list.h"

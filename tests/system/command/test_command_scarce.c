@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command where something is scarce: memory, file descriptors, /proc, the end of a file, room
+// The command when something is scarce: memory, file descriptors, /proc, the end of a file, room
 // for one, a reader. It ends with a status that help lists and at most one line, never by a signal.
 // No part of a file stays.
 #include "system/command.h"

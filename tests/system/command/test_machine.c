@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch run --hardware` with the device behind it: a machine of two GPUs whose cycle is a
-// nanosecond.
+// `moeswitch run --hardware` with the device: a machine of two GPUs whose cycle is a nanosecond.
 #include "system/command.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every option of every command, at and beyond both ends of its range: help, parser and
-// device must say the same. All comes from the tables of options, so a new option is tested
-// as soon as it is in one.
+// Every option of every command, at and beyond both ends of its range: help, parser and device must
+// agree. All comes from the tables of options, so a new option is tested as soon as it is in one.
 #include "system/command.h"
 
 #include "bench/bench.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch sweep` with the device behind it: sweeps that are killed and go on, runs that fail,
-// GNU parallel on two hosts.
+// `moeswitch sweep` with the device: sweeps that are killed and continue, runs that fail, GNU
+// parallel on two hosts.
 #include "system/command/sweep.h"
 
 #include <dirent.h>

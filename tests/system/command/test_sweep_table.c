@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of `moeswitch sweep` with the device behind it: its rows are those of runs by hand, and
-// its pictures have every point where the table has it.
+// The table of `moeswitch sweep` with the device. Its rows equal those of runs by hand, and its
+// pictures have every point of the table.
 #include "system/command/sweep.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GPUs that misbehave in a whole device, one, or two at once, while blocks are stored and added up
-// or during a whole MoE layer: their ports go down in time and are named, the other GPUs' data are
-// right and not late, and once they are enabled again everything is as before, to the cycle.
+// One or two GPUs misbehave in a whole device, while blocks are stored and added up or during a
+// whole MoE layer. Their ports go down in time and are reported. The data of the other GPUs are
+// right and not late. After the ports are enabled again, everything is as before, to the cycle.
 #include "system/bench.h"
 
 #include "system/layers.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One device that several objects, handles and threads have at once, on the real model: every
-// layer has its golden bits; what is canceled or reset leaves nothing behind; groups that are
-// not bound reach nobody.
+// Several objects, handles and threads use one device at once, on the real model. Every layer has
+// its golden bits. What is canceled or reset leaves no trace. Groups that are not bound reach no
+// GPU.
 #include "system/layers.h"
 
 #include <pthread.h>

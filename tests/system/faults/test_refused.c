@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instructions with operands that mean nothing, on one GPU of a whole device whose library did not
-// refuse them: each is one error of that GPU, by name; what its stream says before and behind it is
-// done, nobody's memory changes otherwise, no packet of it leaves, and the layer behind takes the
-// cycles that it always took.
+// Instructions with invalid operands on one GPU of a whole device, whose library did not refuse
+// them. Each causes one error of that GPU, by name. The instructions of its stream before and after
+// it are executed. No other memory changes, no packet of it leaves, and the next layer takes its
+// usual cycles.
 #include "system/bench.h"
 
 #include "moeswitch.h"

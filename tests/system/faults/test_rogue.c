@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One GPU, the rogue, runs any instruction any number of times beside a layer of the others, under
-// every system: their streams end, and the rows of their tokens have the golden bits. The rogue
-// does what the others wait for (its counts, barriers and rows) in the system's own streams. Among
-// these, behind each of them and behind all are instructions at random: the same once more, with
-// other operands, or of any other kind, also such as no build has. Left out is what a GPU may do to
-// another: it writes where explicit stores may land only in a part of its own, and adds to no event
-// counter that the layer waits for. MW_SEED sets the seed, MW_CONFIG=i runs layer i alone.
+// One GPU, the rogue, runs any instruction any number of times during a layer of the others, under
+// every system. The streams of the others end, and the rows of their tokens have the golden bits.
+// The rogue executes what the others wait for (its counts, barriers and rows) in the system's own
+// streams. Random instructions are inserted among these, after each of them and after all. They are
+// the same instruction again, with equal or other operands, or any other one, including opcodes
+// that no build has. Excluded is what a GPU may do to another. Where explicit stores may land, the
+// rogue writes only in a part of its own. It adds to no event counter that the layer waits for.
+// MW_SEED sets the seed, MW_CONFIG=i runs layer i alone.
 #include "system/bench.h"
 #include "system/layers.h"
 #include "systems/job.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices that stop making progress: the run ends with exit status 3 and the state of every stream
-// and queue, soon.
+// Devices that stop making progress. The run soon ends with exit status 3, and prints the state of
+// every stream and queue.
 #include "system/bench.h"
 
 #include "moeswitch.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The caches of the hubs' allocators in whole layers: whatever number of entries a layer uses,
-// bits, flits and look-ups are the same, and only misses differ; one layer behind another with
-// other entries; what a device does not have.
+// The caches of the hubs' allocators in whole layers. For any number of entries that a layer uses,
+// bits, flits and look-ups are the same, and only misses differ. Also a layer after one with other
+// entries, and numbers that a device does not have.
 #include "system/bench.h"
 
 #define N4 "--gpus 4 --flit-bytes 8 --experts 32 --k 4 --tile 4 "

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cached handles of the library on the real model, N = 2 and 4: a forward layer, as one program or
-// two, then layers of gradients along its routes, in every way, with golden bits of dX and dw. The
-// program as the experts. Every error by name, before anything has moved.
+// Cached handles of the library on the real model, N = 2 and 4. A forward layer runs as one program
+// or two. Then layers of gradients follow its routes, in every way, with golden bits of dX and dw.
+// The program can replace the experts. Every error has its name, and occurs before any data moves.
 #include "system/layers.h"
 
 enum { FLIT = 8, MOST_GPUS = 4, MOST_ROWS = 64, MOST_HIDDEN = 2 * MW_SCALE_BLOCK };

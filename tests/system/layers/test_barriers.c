@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Barriers of all GPUs by flags, as docs/user/own-system.md has them. In each round a GPU stores
-// a block to another one, which copies it when the barrier says that it is here; a second barrier
-// lets the next block come. The block crosses a busy link, behind which the others' flags arrive
-// first. Two counters in turn: every byte of every round is right. One counter, whose second
-// barrier waits for twice as many: the flags of a GPU that is ahead stand for one that is late.
+// Barriers of all GPUs by flags, as in docs/user/own-system.md. In each round a GPU stores a block
+// to another one. That GPU copies the block after the barrier. A second barrier permits the next
+// block. The block crosses a busy link, so the flags of the others arrive before it. With two
+// alternating counters every byte of every round is right. With one counter, the second barrier
+// waits for twice as many flags. Then a flag of a GPU that is ahead counts for one that is late.
 #include "system/bench.h"
 
 #include "system/layers.h"

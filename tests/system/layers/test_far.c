@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory beyond 4 GiB: a layer whose regions lie there, and every instruction that names bytes,
-// with operands there. What would be found if an address lost its high bits stays as it is.
+// Memory beyond 4 GiB: a layer whose regions lie there, and every instruction that uses bytes, with
+// operands there. The bytes at an address without its high bits stay as they are.
 #include "system/layers.h"
 
 enum { GPUS = 3, FLIT = 16, BLOCK = 2048 };

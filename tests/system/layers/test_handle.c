@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Layers that use the counts and rows of an earlier one, and gradients of gate weights. Random
-// configurations of every system at N = 2, 3, 4 and 8, with flits of 8 and 16 bytes: forward,
-// backward with the handle, backward counted again, each with the golden bits and the analytic flit
-// counts; both backward layers with every bit of the gradients, and nothing beside them.
-// A layer that counts again takes the cycles of the forward one, if its experts have as much to do.
-// Handles that have gone, in every way: refused by the library, by name, before anything is
-// written; and by every GPU where the library is gone around. MW_SEED sets the seed, MW_CONFIG=i
+// configurations run every system at N = 2, 3, 4 and 8, with flits of 8 and 16 bytes. Each runs
+// forward, backward with the handle, and backward counted again. All three have the golden bits and
+// the analytic flit counts. Both backward layers have every bit of the gradients, and write nothing
+// else. A layer that counts again takes the cycles of the forward one if its experts have equal
+// work. Invalid handles of every kind are refused by the library, by name, before anything is
+// written. When the library is bypassed, every GPU refuses them. MW_SEED sets the seed, MW_CONFIG=i
 // runs configuration i alone.
 #include "system/configuration.h"
 #include "system/layers.h"

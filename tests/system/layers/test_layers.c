@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers of different sizes one after another on one device, without a reset in between: nothing
-// that a layer leaves in tables, trackers, caches and queues may show in the next one, neither in
-// its bits nor in its cycles. Expert maps that software changes between layers, partitions, and
-// limits above what the hardware has.
+// Layers of different sizes in sequence on one device, without a reset between them. What a layer
+// leaves in tables, trackers, caches and queues must not change the bits or the cycles of the next
+// one. Also expert maps that software changes between layers, partitions, and limits above what the
+// hardware has.
 #include "system/layers.h"
 
 enum { GPUS = 4, FLIT = 8, MEMORY = 1 << 25 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the monitors of the switch's ports show of a layer: the same flits, waits and packets as the
-// counters, at no cost in cycles; the picture; and what is refused.
+// counters, at no cost in cycles. Also the picture, and what is refused.
 #include "system/command.h"
 
 #include "analysis/bounds.h"

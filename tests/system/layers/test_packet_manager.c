@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packet managers in whole layers: every system has its bits and its flits with them, whatever
-// rows, window and timer; scattered stores of 32 bytes become the packets that whole ones would be;
-// what it is worth, in flits and cycles.
+// Packet managers in whole layers. Every system has its bits and its flits with them, for any rows,
+// window and timer. Scattered stores of 32 bytes become the packets that whole stores would be. The
+// saving is measured in flits and cycles.
 #include "system/bench.h"
 
 #include <inttypes.h>

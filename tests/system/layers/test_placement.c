@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Experts at random places, some of them at several, under every system: golden bits, flit counts
-// and bounds. Where every sum is exact, the bits are those of the layer without a placement.
+// and bounds. If every sum is exact, the bits are those of the layer without a placement.
 #include "system/bench.h"
 #include "systems/system_list.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random configurations of 40 and 72 GPUs, on links of 1 to 2 047 cycles: the numbers of ports take
-// more than five bits, and sets of them more than two words. Each must drain with the golden bits
-// and the analytic flit counts. MW_SEED sets the seed, MW_CASES how many, MW_CONFIG=i runs
-// configuration i alone. And all static groups of such a device.
+// Random configurations of 40 and 72 GPUs, on links of 1 to 2 047 cycles. Port numbers need more
+// than five bits, and sets of ports more than two words. Each must drain with the golden bits and
+// the analytic flit counts. All static groups of such a device are tested, too. MW_SEED sets the
+// seed, MW_CASES how many, MW_CONFIG=i runs configuration i alone.
 #include "system/configuration.h"
 #include "system/layers.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random configurations: sizes, routing, credits down to the minimum, latency, tiles, windows,
-// stalls and skew, all set at run time so that a few models serve them all. Each must drain
-// with the golden bits and the analytic flit counts. MW_SEED sets the seed, MW_CONFIG=i runs
+// stalls and skew. All are set at run time, so a few models serve them all. Each must drain with
+// the golden bits and the analytic flit counts. MW_SEED sets the seed, MW_CONFIG=i runs
 // configuration i alone.
 #include "system/configuration.h"
 #include "systems/system_list.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs of the library where memory, file descriptors, /proc or the end of the model are
-// missing, and where a device is another process's: a layer is run, or a call fails with a code and
-// a message, and nothing ends the process.
+// Programs of the library when memory, file descriptors, /proc or the end of the model are missing,
+// and when another process has the device. A layer runs, or a call fails with a code and a message.
+// No failure ends the process.
 #include "host/support.h"
 
 #include "moeswitch.h"

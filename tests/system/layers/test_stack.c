@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stacks of layers through the device's queue, without the host in between: every system at N = 2
-// and 4, in random configurations, and cut behind each of its layers, whose counters are then those
-// of the flits that it sends. With and without forward layers that run again. Values of a layer are
-// the results of the one before it. A layer that takes other rows, or that is left out, is found.
-// MW_SEED sets the seed, MW_CONFIG=i runs configuration i alone.
+// Stacks of layers through the device's queue, without the host between layers. Every system runs
+// at N = 2 and 4, in random configurations, with and without forward layers that run again. Runs
+// that end after each layer in turn give the counters of the flits that this layer sends. The
+// values of a layer are the results of the one before it. A layer that uses other rows, or that is
+// left out, is detected. MW_SEED sets the seed, MW_CONFIG=i runs configuration i alone.
 #include "system/configuration.h"
 #include "systems/system_list.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The instruction streams of the systems, word for word as docs/design/systems.md lists them. What
-// they depend on is the number of GPUs and of own tokens, the GPU, and where the memories have
-// what: the generators are given nothing else.
+// The instruction streams of the systems, word for word as docs/design/systems.md lists them. They
+// depend only on the number of GPUs and of own tokens, the GPU, and the layout of the memories. The
+// generators get nothing else.
 #include "analysis/bounds.h"
 #include "host/support.h"
 #include "systems/generator.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random configurations of tensor-parallel workloads: sizes, times, jitter, late starts, credits
-// down to the minimum, throttles, link rates and latencies, tables of 0 to 320 entries, kept
-// answers, loads of parts. All are set at run time, so a few models serve them all. Each must drain
-// under every system that fits, with the bits of the golden model and the listed flits. The golden
-// model has one order of sums for all systems of fixed order, so these give the same bits. MW_SEED
-// sets the seed, MW_CASES how many, MW_CONFIG=i runs configuration i alone.
+// Random configurations of tensor-parallel workloads. They vary sizes, times, jitter, late starts,
+// credits down to the minimum, throttles, and link rates and latencies. They also vary tables of 0
+// to 320 entries, kept answers, and loads of parts. All are set at run time, so a few models serve
+// them all. Each must drain under every system that fits, with the bits of the golden model and the
+// listed flits. The golden model has one order of sums for all systems of fixed order, so these
+// give the same bits. MW_SEED sets the seed, MW_CASES how many, MW_CONFIG=i runs configuration i
+// alone.
 #include "run/run.h"
 #include "system/bench.h"
 #include "system/draw.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes beside plain models: whole runs on two GPUs.
+// Lanes compared with plain models: whole runs on two GPUs.
 #include "system/backends.h"
 
 static void same_in_lanes_and_plain(void **state)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes beside plain models: whole runs on two to eight GPUs, and on nine, which are two blocks of
-// nodes.
+// Lanes compared with plain models: whole runs on two to eight GPUs, and on nine, which are two
+// blocks of nodes.
 #include "system/backends.h"
 
 static void same_in_lanes_and_plain(void **state)

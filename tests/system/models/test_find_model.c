@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which model the command finds, and what it says where there is none. Installed in the folders of
-// a prefix it builds models in the user's cache, in a tree of sources it builds them there. Models
-// that must not be taken have code that ends the program.
+// Which model the command finds, and its message if there is none. If it is installed in the
+// folders of a prefix, it builds models in the user's cache. In a tree of sources it builds them in
+// that tree. The code of models that must not be used ends the program.
 #include "system/command.h"
 #include "host/support.h"
 #include "system/model_file.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Models that cannot run here are refused in words: for another processor, of another version,
-// no model at all. Their code is made such that whatever runs of it ends the program, as that of
-// another processor does. test_find_model.c has where the command looks for models.
+// Models that cannot run here are refused with a message: for another processor, of another
+// version, no model at all. If any of their code runs, it ends the program, as that of another
+// processor does. test_find_model.c tests where the command finds models.
 #include "system/command.h"
 #include "system/model_file.h"
 #include "host/support.h"

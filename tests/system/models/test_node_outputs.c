@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabric.sv and the fabric with one node for all (docs/design/threads.md) in one model, which
-// ends the program in the first cycle in which a node tells something else: N = 4 in the sizes of
-// synth-check, but that nodes can be made to misbehave. MW_LAYERS=n runs n layers of each kind.
+// fabric.sv and the fabric with one node for all (docs/design/threads.md) in one model. It ends the
+// program in the first cycle in which outputs of a node differ. N = 4 in the sizes of synth-check,
+// except that nodes can be made to misbehave. MW_LAYERS=n runs n layers of each kind.
 #include "system/pair.h"
 
 enum { LAYERS = 6 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fabric with one node for all (docs/design/threads.md), N = 4 in the sizes of synth-check,
-// beside the one that every other test has (pair.h), both with random contents at their start.
+// The fabric with one node for all (docs/design/threads.md), N = 4 in the sizes of synth-check. It
+// is compared with the fabric that every other test uses (pair.h). Both start with random contents.
 // MW_LAYERS=n runs n layers.
 #include "system/pair.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabric.sv itself beside the parts that sim/lanes/fabric_lanes.cpp joins in its place in every
-// other test (pair.h): with all primitives, and with as many GPUs as lanes. MW_LONG: N = 3, so that
-// a lane is left over, and 16-byte flits.
+// fabric.sv itself, compared with the parts that sim/lanes/fabric_lanes.cpp connects instead in
+// every other test (pair.h). Runs have all primitives, and as many GPUs as lanes. MW_LONG: N = 3,
+// so that a lane is left over, and 16-byte flits.
 #include "system/pair.h"
 
 enum { FEW = 4, MANY = 24 };
