@@ -18,7 +18,7 @@ struct endpoints {
     uint32_t key;    ///< of the session
     uint64_t cycles; ///< passed since its creation
     uint64_t limit;  ///< cycles that a reply may take; the test fails where one takes longer
-    /// Called once, when some cycles of a layer have passed, and forgotten; NULL: nothing.
+    /// Called once, after some cycles of a layer, and then cleared. NULL: nothing.
     void (*in_layer)(struct endpoints *e);
     uint8_t bytes[FRAME_BYTES];
     struct mw_frame_header reply; ///< the last one
@@ -26,23 +26,23 @@ struct endpoints {
     uint32_t trailer;             ///< status behind the payload
 };
 
-/// Make a device of the model `mwdevice`, or `mwdevice_usb` at its ULPI pins; the test fails
-/// where it is missing.
+/// Make a device of the model `mwdevice`, or `mwdevice_usb` at its ULPI pins. The test fails if the
+/// model is missing.
 struct endpoints *endpoints_open(const char *model);
-/// The same of another configuration than N = 2 with 8-byte flits: its folder in build/model.
+/// The same for a configuration other than N = 2 with 8-byte flits: its folder in build/model.
 struct endpoints *endpoints_open_in(const char *configuration, const char *model);
-/// Those at the pins that are opened behind it have so many cycles per millisecond, beside the
-/// 60 000 clocks of their bus: what the bus waits for is simulated faster. MW_DEVICE_KHZ has
-/// another number.
+/// Devices at the pins that are opened later have this number of cycles per millisecond, with the
+/// 60 000 clocks of their bus. A lower number simulates the waits of the bus faster. MW_DEVICE_KHZ
+/// overrides the number.
 void endpoints_clock(const char *khz);
 void endpoints_close(struct endpoints *e);
-/// A whole frame in e->bytes; returns its bytes.
+/// A whole frame in e->bytes. Returns its bytes.
 size_t endpoints_make(struct endpoints *e, const struct mw_frame_header *header,
                       const void *payload, size_t bytes);
-/// Wait for a transfer and read it as a frame into e->reply and e->payload; the test fails where
-/// none comes in `cycles` or it is damaged.
+/// Wait for a transfer and read it as a frame into e->reply and e->payload. The test fails if none
+/// comes in `cycles` or if it is damaged.
 void endpoints_receive(struct endpoints *e, uint64_t cycles);
-/// SYNC behind its gap, up to its reply; what comes before it is discarded.
+/// SYNC after its gap, up to its reply. What comes before the reply is discarded.
 void endpoints_session(struct endpoints *e);
 /// The same, and then INFO.
 void endpoints_sync(struct endpoints *e);
@@ -50,10 +50,11 @@ void endpoints_sync(struct endpoints *e);
 unsigned endpoints_call(struct endpoints *e, unsigned type, uint64_t argument, uint32_t count,
                         const void *payload, size_t bytes);
 
-/// Its self-test of every GPU's memory and port; the test fails where anything fails.
+/// The device's self-test of every GPU's memory and port. The test fails if anything fails.
 void endpoints_selftest(struct endpoints *e, unsigned gpus);
 
-/// The device as a transport; context: mw_open_options.custom_context, a struct endpoints in step.
+/// The device as a transport. Its context is mw_open_options.custom_context, a struct endpoints in
+/// step.
 extern const struct mw_transport endpoints_transport;
 
 #endif

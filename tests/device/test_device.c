@@ -66,8 +66,8 @@ static void close_device(struct endpoints *e, const char *model)
 
 // ---- one layer ----------------------------------------------------------------------------------
 
-/// They stand once the layer is done, whenever they are read; and each cycle of the layer has a
-/// flit on the uplink or has none.
+/// Counters keep their values after the layer, whenever they are read. Each cycle of the layer has
+/// a flit on the uplink or has none.
 static void check_counters(struct mw_device *device, const struct layer *l)
 {
     struct mw_counters later;
@@ -225,8 +225,8 @@ static void test_answers(void **state)
     close_device(e, model);
 }
 
-/// The CPU starts anew again and again: frames of the hardware are answered all the time, those of
-/// the firmware as soon as it is back.
+/// The CPU restarts repeatedly. The hardware's frames are always answered, those of the firmware as
+/// soon as it runs again.
 static void test_restarts(void **state)
 {
     const char *model = *state;
@@ -280,12 +280,12 @@ static void test_forbidden(void **state)
     close_device(e, model);
 }
 
-/// The host at the RAM of the CPU, by frames: what is answered while it is held, and how the link
-/// gets on with a firmware that turns the watchdog off and keeps every command.
+/// The host accesses the RAM of the CPU by frames. Tested are the answers while the CPU is held,
+/// and the link with a firmware that disables the watchdog and answers no command.
 static void test_firmware(void **state)
 {
     enum { PATIENCE = 1 << 20, WAIT = 30000 };
-    // lui x1, 0x80080; sw x0, 0x18(x1); j .
+    // lui x1, 0x80080 / sw x0, 0x18(x1) / j .
     static const uint32_t deaf[] = {0x800800b7, 0x0000ac23, 0x0000006f};
     uint32_t before[3], ram = MW_MAP_SOC_RAM;
     bool last;
@@ -307,7 +307,7 @@ static void test_firmware(void **state)
         before[i] = reg_read(e, ram + 4 * i);
         reg_write(e, ram + 4 * i, deaf[i]);
     }
-    // it stays held for the next host
+    // the CPU stays held for the next host
     e->ops->link_reset(e->model);
     endpoints_session(e);
     assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_STATE);
@@ -332,8 +332,8 @@ static void test_firmware(void **state)
     endpoints_close(e);
 }
 
-/// Frames to a GPU whose port is enabled again, while its node is reset for that: all are answered,
-/// what was lost is reported, and RESET works at any time.
+/// Frames to a GPU whose port is enabled again, while its node is reset. All are answered, losses
+/// are reported, and RESET works at any time.
 static void test_flush(void **state)
 {
     const char *model = *state;
@@ -488,8 +488,8 @@ int main(void)
 {
     rng = seed();
     print_message("MW_SEED=%llu\n", (unsigned long long)rng);
-    // at the endpoints, and once more at the pins of the PHY, where the first one asks before
-    // the firmware is up, and edges of both clocks have any distance
+    // at the endpoints, and again at the pins of the PHY. There the first test sends requests
+    // before the firmware runs, and edges of both clocks have any distance
     endpoints_clock("17000");
     static char device[] = "mwdevice", usb[] = "mwdevice_usb";
     const struct CMUnitTest tests[] = {

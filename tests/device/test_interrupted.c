@@ -198,8 +198,8 @@ static struct mw_instr instruction(struct mw_random *r)
     return i;
 }
 
-/// Streams of random instructions in place of some of those of a layer that is as it should be but
-/// for some of its registers and tables.
+/// Random instructions replace some streams of a valid layer, and random values some of its
+/// registers and tables.
 static void spoil(struct device *t, const struct layer *l, struct mw_random *r)
 {
     struct mw_layout layout;

@@ -227,8 +227,8 @@ static void stuck(void **state)
     assert_code(mw_feed(device, &layout, 0, NULL), MW_ERR_STATE);
 }
 
-/// Every call of the transport in turn fails once: where it may have fed the layer nothing is
-/// allowed but a reset, and later all goes on.
+/// Every call of the transport in turn fails once. If the call may have fed the layer, only a reset
+/// is allowed. Afterwards the device works again.
 static void transport_fails(void **state)
 {
     (void)state;

@@ -282,8 +282,8 @@ static void settings_that_move_tables(void **state)
     }
 }
 
-/// Rows that are loaded have the numbers of tokens, so more tokens use more of what is swept, even
-/// where experts have become fewer and their lists longer by the same factor.
+/// Loaded rows have the numbers of tokens. More tokens therefore use more of what is swept, even if
+/// there are fewer experts with lists longer by the same factor.
 static void more_tokens_are_swept(void **state)
 {
     (void)state;
@@ -436,8 +436,8 @@ static void delays_are_no_standstill(void **state)
     }
 }
 
-/// A port that is enabled has lost its registers and half its table: a layer is configured anew,
-/// and begins with a sweep, also where one was running meanwhile.
+/// An enabled port has lost its registers and half its table. The next layer is configured anew and
+/// begins with a sweep, even if a layer was running at that time.
 static void ports(void **state)
 {
     (void)state;

@@ -59,7 +59,7 @@ void same(const Vector &lanes, unsigned lane, const VlWide<Words> &port)
         assert_int_equal(lanes[w][lane], port[w]);
 }
 
-// Input bit d of copy p is about copy q = p + 1 + d modulo N, and what q calls bit N - 2 - d.
+// Input bit d of copy p refers to copy q = p + 1 + d modulo N. For q it is bit N - 2 - d.
 void wire(std::vector<std::unique_ptr<Vring_sample>> &m)
 {
     for (unsigned p = 0; p < N; p++) {

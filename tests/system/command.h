@@ -16,28 +16,27 @@
 /// What the last run_command printed.
 extern char *out_text, *err_text;
 
-/// A file as JSON, which must be there; cJSON_Delete it.
+/// A file as JSON, which must exist. Free it by cJSON_Delete.
 cJSON *read_json(const char *path);
-/// What an object has under a key, which must be there, and a number there.
+/// What an object has under a key, which must exist. For number() it must be a number.
 const cJSON *member(const cJSON *object, const char *key);
 double number(const cJSON *object, const char *key);
-/// Run build/moeswitch with these words; returns its exit status.
+/// Run build/moeswitch with these words. Returns its exit status.
 int run_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// The same with another standard output, which is not read: out_text stays.
 int run_command_to(const char *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/// Run build/moeswitch with these words until the signal `number` after two seconds, and ask that
-/// it ends by itself with status 128 + number within five (a second, on a machine that does nothing
-/// else) and `message` alone.
+/// Run build/moeswitch with these words, and send the signal `number` after two seconds. It must
+/// end by itself with status 128 + number and only `message`. The limit is five seconds (one on an
+/// idle machine).
 void assert_interrupts(const char *words, int number, const char *message);
 /// Entries of a folder of the scratch folder.
 unsigned entries(const char *folder);
 struct mw_option_table;
-/// What was said of an option that there is not, in `words`, may stand in a message, but no
-/// cure that there is not.
+/// Every option in the message `line` must be one of the table, be in `words`, or be --help.
 void assert_own_options(const struct mw_option_table *table, const char *words, const char *line);
-/// A subcommand must refuse these words with status 2 and one line that has all the parts and names
-/// no option that the subcommand has not, and write no file of the --json that it is given.
+/// A subcommand must refuse these words with status 2 and one line, and must not write the file of
+/// --json. The line contains all the parts, and no option that the subcommand lacks.
 #define ASSERT_REFUSES(subcommand, words, ...) \
     assert_refuses(subcommand, words, (const char *const[]){__VA_ARGS__, NULL})
 void assert_refuses(const char *subcommand, const char *words, const char *const *parts);

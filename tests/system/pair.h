@@ -20,11 +20,11 @@ struct pair_models {
 
 /// Layers one after another, with a RESET now and then.
 void pair_any_layers(const struct pair_models *models, unsigned layers);
-/// GPUs misbehave, ports go down and up, partitions change in the middle; then RESET in the middle
-/// of that, and a layer which is right.
+/// GPUs misbehave, ports go down and up, and partitions change during layers. Then RESET interrupts
+/// this, and a layer must be right.
 void pair_what_goes_wrong(const struct pair_models *models, unsigned layers);
-/// In the middle of a layer each port in turn goes down and comes up again, which resets its node
-/// alone, twice; the others go on.
+/// In the middle of a layer each port in turn goes down and comes up again, twice. This resets its
+/// node alone, and the others continue.
 void pair_ports_again(const struct pair_models *models);
 
 #endif

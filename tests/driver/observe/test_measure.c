@@ -17,8 +17,8 @@ enum { GPUS = 32, LAYER_CYCLES = 200000, MOST = 34 };
 
 static struct fake fake;
 
-/// A register of the fabric takes 4 to 11 cycles, one of a node up to MOST: fewer and fewer as the
-/// layer gets to its end.
+/// A register of the fabric takes 4 to 11 cycles, one of a node up to MOST. It takes fewer as the
+/// layer approaches its end.
 static unsigned read_cycles(struct fake *f, bool node)
 {
     static uint64_t rng = 1;

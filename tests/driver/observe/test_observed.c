@@ -150,8 +150,8 @@ static void monitor_limits(void **state)
     assert_code(mw_histogram_read(device, 4, bins), MW_ERR_INVALID);
 }
 
-/// A device whose ring goes on: `ahead` samples are recorded when it is asked for its first word,
-/// and behind them the next one is being written.
+/// A device whose ring continues. `ahead` samples are recorded when its first word is read, and the
+/// next one is then being written.
 static struct {
     unsigned recorded, ahead;
     bool words;

@@ -16,7 +16,7 @@ static void bounds_by_hand(void **state)
     assert_int_equal(facts.rows[2], 0);
     assert_int_equal(facts.rows[3], 1);
     assert_int_equal(facts.busiest, 1);
-    // GPU 0: the token's sum on top of its own row; GPU 1: two rows of either token
+    // GPU 0: the token's sum on top of its own row. GPU 1: two rows of either token
     const unsigned additions[4] = {1, 2, 0, 0};
     for (unsigned q = 0; q < 4; q++)
         assert_int_equal(facts.additions[q], additions[q]);
@@ -31,7 +31,7 @@ static void bounds_by_hand(void **state)
     assert_int_equal(bounds.strict.cycles, 13);
     char text[32];
     assert_string_equal(mw_bound_text(&bounds.strict, text, sizeof text), "port 0 up");
-    // Its own: 16 + 2 up at GPU 0; the engine moves 4 rows of 9 flits, two a cycle.
+    // Own bound: 16 + 2 up at GPU 0. The engine moves 4 rows of 9 flits, two a cycle.
     assert_int_equal(bounds.own_link.cycles, 18);
     assert_int_equal(bounds.own.cycles, 18);
     assert_int_equal(bounds.own.resource, MW_LINK);
@@ -42,8 +42,8 @@ static void bounds_by_hand(void **state)
     assert_string_equal(mw_bound_text(&bounds.strict, text, sizeof text), "engine 1");
     assert_int_equal(bounds.own.cycles, 40);
     assert_int_equal(bounds.own_link.cycles, 18);
-    // One after the other: dispatch 16, expert 18 (movement), combine 11 partials and a request at
-    // GPU 1: 11 up, 2 down; 11 down at GPU 0.
+    // In sequence: dispatch 16, expert 18 (movement), combine 11. Combine has partials and a
+    // request at GPU 1 (11 up, 2 down), and 11 down at GPU 0.
     link.expert_cycles = 0;
     s = bare("dysharp-basic");
     mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
@@ -74,8 +74,8 @@ static void bounds_by_hand(void **state)
     assert_int_equal(bounds.own.cycles, bounds.own_link.cycles);
 }
 
-/// A backward layer: experts take twice their time, for gradients of gate weights they read two
-/// rows, and each remote (token, expert) sends 4 bytes home: two of GPU 1, one of GPU 3.
+/// A backward layer. Experts take twice their time, and read two rows for gradients of gate
+/// weights. Each remote (token, expert) sends 4 bytes home: two of GPU 1, one of GPU 3.
 static void gradients_by_hand(void **state)
 {
     (void)state;
@@ -201,8 +201,8 @@ static void resources_by_hand(void **state)
     expect_part(&r.banks, 0, "none");
 }
 
-/// Of several that are as busy the first one is named; an odd number of flits takes the cycle that
-/// it begins; a tile of a list takes its time, full or not.
+/// Of several GPUs with equal load the first is reported. An odd number of flits takes the whole
+/// last cycle. A tile of a list takes its time, full or not.
 static void engines_by_hand(void **state)
 {
     (void)state;
@@ -250,8 +250,9 @@ static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus, u
     assert_int_equal(mw_workload_make(w, trace, &layer, 1, &shape, NULL), MW_EXIT_OK);
 }
 
-/// What must hold whatever the routing: the strict bound is below every own bound's sum of links,
-/// unicast conserves flits between up and down, nobody sends less than strict counts.
+/// What must hold for any routing. Every system's own bound of links is at least the strict one.
+/// Unicast conserves flits between up and down. No system sends fewer flits than the strict bound
+/// counts.
 static void invariants_on_random_workloads(void **state)
 {
     (void)state;

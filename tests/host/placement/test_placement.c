@@ -161,8 +161,8 @@ static void lists_name_places(void **state)
             }
 }
 
-/// Loads are those of all batches, and where no layer is earlier those of the layer: the expert
-/// with the most rows gets the only replica.
+/// Loads are those of all batches. If no layer is earlier, they are those of the layer itself. The
+/// expert with the most rows gets the only replica.
 static void loads_are_of_what_runs(void **state)
 {
     (void)state;
@@ -272,8 +272,9 @@ static void choices_depend_on_own_tokens(void **state)
     }
 }
 
-/// `least` up to 32 GPUs: of the places of an expert that on the GPU that got the fewest rows from
-/// this one, and of several the next behind it. Each batch begins anew.
+/// `least` up to 32 GPUs picks, of the places of an expert, the GPU that got the fewest rows from
+/// this one. Of several such GPUs it picks the first, counting up from this one. Each batch begins
+/// anew.
 static void least_picks_the_least(void **state)
 {
     (void)state;

@@ -52,8 +52,8 @@ static void ports_add_up_what_comes(void **state)
     assert_true(cycles_of("cais-base", &p, 1) > rows + 320 * 32);
 }
 
-/// Links that packets cross one after the other, and the last credit's: with one row of each GPU
-/// the RTL's layers take as many cycles more when a link takes one more.
+/// Links that packets cross in sequence, and the link of the last credit. With one row of each GPU,
+/// a layer of the RTL gets longer by that many cycles if each link takes one cycle more.
 static void crossings_by_hand(void **state)
 {
     (void)state;

@@ -490,8 +490,8 @@ static void reports_what_is_no_result(void **state)
     assert_non_null(strstr(err_text, "ends too early; it counts as not run\n"));
 }
 
-/// Results of two systems, and those without what was requested, are none; a run without hits has a
-/// rate, one without look-ups none, and where unicast did not run there is no speed-up.
+/// A report of two systems, or without a requested part, counts as not run. A run without hits has
+/// a hit rate, one without look-ups has none. Without a run of unicast there is no speed-up.
 static void tables_what_is_missing(void **state)
 {
     (void)state;
@@ -515,8 +515,8 @@ static void tables_what_is_missing(void **state)
     assert_int_equal(mw_columns(&grid), columns); // has the column of layers
 }
 
-/// A machine gives the table columns of its own, whether the grid or the command line names it;
-/// without one there are none.
+/// A machine adds columns to the table, if the grid or the command line specifies it. Without a
+/// machine they do not exist.
 static void tables_machines(void **state)
 {
     (void)state;

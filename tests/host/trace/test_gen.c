@@ -70,8 +70,8 @@ static void draws_evenly_without_sigma(void **state)
     }
 }
 
-/// ln(tokens of an expert) is normal with the standard deviation that was asked for: its first four
-/// moments. n tokens of an expert have a noise of their own, which adds 1 / n to the variance.
+/// ln(tokens of an expert) is normal with the requested standard deviation: its first four moments.
+/// The noise of an expert's n tokens adds 1 / n to the variance.
 static void popularity_is_log_normal(void **state)
 {
     (void)state;

@@ -15,8 +15,8 @@
 
 enum { TOKENS = 5, K = 2, EXPERTS = 4 };
 
-/// Two layers of 5 tokens. Of layer 1, expert 0 has 4 tokens, 1 two, 2 one and 3 none; three places
-/// are empty; tokens 1 and 2 repeat expert 0 of their neighbours.
+/// Two layers of 5 tokens. Of layer 1, expert 0 has 4 tokens, 1 has two, 2 has one and 3 has none.
+/// Three places are empty. Tokens 1 and 2 repeat expert 0 of their neighbours.
 static uint16_t ids[2][TOKENS][K] = {
     {{0, 1}, {2, 3}, {0, 1}, {2, 3}, {0, 1}},
     {{0, 1}, {0, 2}, {0, MW_NO_EXPERT}, {MW_NO_EXPERT, 1}, {0, MW_NO_EXPERT}},

@@ -98,8 +98,8 @@ static void hidden_values_have_their_type(void **state)
                      mw_hidden_value(seed, 1, 2, 3));
 }
 
-/// Rows of NVFP4 as they are sent give back the values: no zero, every other element and many
-/// scales are there, and planes that share a row have its scale.
+/// Rows of NVFP4, as they are sent, restore the values. They have no zero, every other code, and
+/// many scales. Planes that share a row have its scale.
 static void half_bytes_have_their_scales(void **state)
 {
     (void)state;

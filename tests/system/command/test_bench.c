@@ -235,8 +235,8 @@ static void look_ahead(void **state)
     assert_true(share_of("multicast --window 16", kib) >= 0.995);
 }
 
-/// Every packet of the class is in the distribution: a store of 128 bytes per 16 of its flits'
-/// payload, a result per 128 bytes of the row. --window shortens the wait in the switch.
+/// Every packet of the class is in the distribution. There is one store per 16 flits of payload
+/// (128 bytes), and one result per 128 bytes of the row. --window shortens the wait in the switch.
 static void distribution(void **state)
 {
     (void)state;

@@ -155,8 +155,8 @@ static void feeds_batches(void **state)
     free(text);
 }
 
-/// What a run says of gradients of gate weights: that they were checked, and their flits, two of
-/// each remote (token, expert); or that they are not made, and why.
+/// The message of a run about gradients of gate weights. They were checked, with their flits, two
+/// of each remote (token, expert), or they were not made, with the reason.
 static void runs_gradients(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void runs_gradients(void **state)
     }
 }
 
-/// Three layers of each that is asked for; the line of a system is that of the passes that count.
+/// Three layers of each requested pass. The line of a system is that of the passes that count.
 static void runs_passes(void **state)
 {
     (void)state;

@@ -382,8 +382,8 @@ static void lines_run_by_themselves(void **state)
     assert_goes_on(folder, list, 1);
 }
 
-/// A stand-in for ssh: it writes down which host it was asked for, and runs the command here, in
-/// another folder and environment as another host has them.
+/// A stand-in for ssh. It records the requested host, and runs the command here in another folder
+/// and environment, as another host has them.
 static const char *write_ssh(void)
 {
     static char path[200];

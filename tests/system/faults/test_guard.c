@@ -262,8 +262,8 @@ static void sends_what_is_rejected(void **state)
     close_device(&t);
 }
 
-/// Two at once, each in each way: each of those that do not answer or take is down, and what the
-/// two others got from each other is right.
+/// Two GPUs misbehave at once, each in each way. If a GPU does not answer, send or accept, its port
+/// is down. The data that the two others got from each other are right.
 static void two_at_once(void **state)
 {
     (void)state;
@@ -284,7 +284,7 @@ static void two_at_once(void **state)
         t.faults_too = other;
         int status = layer(&t, one, &cycles);
         t.faults_too = 0;
-        // a partial sum is owed, or a packet, once its port can have none in between any more
+        // a partial sum or a packet is missing when its port can no longer have one on the way
         expected |= one < MW_FAULT_OPCODE ? 1u << BAD : 0;
         expected |= other < MW_FAULT_OPCODE ? 1u << BAD_TOO : 0;
         assert_int_equal(mw_ports_down(t.d, &down), 0);
@@ -305,9 +305,9 @@ static void two_at_once(void **state)
     close_device(&t);
 }
 
-/// In a MoE layer, where everybody waits for everybody. It stands still and says so; when every
-/// GPU that still has a part of it has been taken down and up, it is over, and the next one is
-/// as if nothing had been.
+/// A MoE layer, in which all GPUs wait for each other. It stops, and the report states the cause.
+/// The ports of all GPUs that have not finished are disabled and enabled. Then the layer ends, and
+/// the next one is as usual.
 static void in_a_layer(void **state)
 {
     (void)state;

@@ -101,8 +101,8 @@ static int at_once(void *context, uint64_t tokens, uint64_t total, uint64_t cycl
     return 1;
 }
 
-/// A layer that is given up in its middle: behind a reset the same handle gives the golden bits, in
-/// the cycles that it always takes.
+/// A layer that is canceled in its middle. After a reset the same handle gives the golden bits, in
+/// its usual cycles.
 static void reset(void **state)
 {
     (void)state;

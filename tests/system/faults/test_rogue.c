@@ -148,9 +148,9 @@ static struct mw_instr any_at_once(struct rogue *g, bool last)
     return in;
 }
 
-/// Of any kind, behind all that the others wait for. What the rogue may write at others it does
-/// not: rows of st and partial sums land in regions of theirs, as do rows where there is no
-/// allocator, and those of dynamic stores in layers that have a use of their own for these regions.
+/// An instruction of any kind, after all that the others wait for. Excluded are those that may
+/// write at others. Rows of st and partial sums land in regions of the others. So do rows if there
+/// is no allocator, and rows of dynamic stores in layers that use these regions otherwise.
 static struct mw_instr any_late(struct rogue *g)
 {
     const struct mw_layout *l = &g->j.layout;

@@ -143,8 +143,8 @@ static void event_that_never_comes(void **state)
     mw_close(d);
 }
 
-/// A home that does not say that its rows are in memory: GPUs that load them wait, in unit load
-/// alone where the stream goes on beside it.
+/// A home that does not report its rows in memory. GPUs that load them wait: in the stream, or only
+/// in unit load if the stream continues meanwhile.
 static void loads_of_rows_not_offered(void **state)
 {
     (void)state;

@@ -92,7 +92,7 @@ static void moeswitch(void **state)
     }
 }
 
-/// A layer of a trace, and the share of its own bound that is asked of a system there.
+/// A layer of a trace, and the share of its own bound that a system must reach there.
 struct asked {
     const char *trace;
     unsigned layer;
@@ -101,8 +101,8 @@ struct asked {
 
 enum { ASKED = 6 };
 
-/// 512 tokens for each of 8 GPUs: the systems of a list that ends with NULL, each slower than the
-/// one before, and what is asked of `system`.
+/// 512 tokens for each of 8 GPUs. `slower` ends with NULL, and each of its systems is slower than
+/// the one before. `system` reaches its required share.
 static void on_layers(const struct asked asked[ASKED], const char *const *slower,
                       const char *system)
 {
@@ -240,8 +240,8 @@ static void print_sums(const struct mw_workload *w, const struct mw_bounds *boun
                                        bounds->own_phase[MW_COMBINE].cycles + most[1]));
 }
 
-/// `nvls` sends every row 2 N times, `unicast` 4 d times; with routing entries and packets' headers
-/// of these sizes it sends more in all where N is above 1.92 d.
+/// `nvls` sends every row 2 N times, `unicast` 4 d times. With routing entries and packet headers
+/// of these sizes, `nvls` sends more flits in total if N is above 1.92 d.
 static void compare_flits(const char *trace, unsigned layer, unsigned gpus)
 {
     struct bench b;

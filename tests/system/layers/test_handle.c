@@ -66,8 +66,8 @@ static void counts_as_before(const struct mw_layer_result *pass)
     assert_int_equal(pass[MW_PASS_COUNTED].cycles, pass[MW_PASS_FORWARD].cycles);
 }
 
-/// What the handle saves: every cached layer is shorter than one that counts again; and where
-/// experts take no time, that is as long as the forward layer, whatever its values.
+/// The saving of the handle: every cached layer is shorter than one that counts again. If experts
+/// take no time, one that counts again takes as long as the forward layer, for any values.
 static void cycles(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static unsigned long long backward_with(const char *setting)
     return cycles;
 }
 
-/// Experts wait for gradients that leave, and the throttle for rows of experts: if gradients
+/// Experts wait for gradients to leave, and the throttle waits for rows of experts. If gradients
 /// waited for the throttle, the layer would take a third longer than without it.
 static void gradients_pass_throttle(void **state)
 {

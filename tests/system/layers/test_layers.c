@@ -101,9 +101,9 @@ static void shuffle(uint16_t *names, unsigned count, struct mw_random *r)
     }
 }
 
-/// Software moves the experts to other GPUs and other places there between layers. What the
-/// layer does on the wires depends on where they are, not on what they are called: each map takes
-/// the cycles of the first.
+/// Between layers, software moves the experts to other GPUs and other places there. The layer's
+/// packets depend on the places of the experts, not on their numbers. Each map takes the cycles of
+/// the first.
 static void experts_that_move(void **state)
 {
     (void)state;

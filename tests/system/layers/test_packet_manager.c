@@ -56,8 +56,8 @@ static void every_system(void **state)
         bench_all(options[i], NULL, NULL);
 }
 
-/// Rows of less than a sector, of a part of a line, which may share one with others, of lines
-/// and a part; to explicit addresses, to a row of one expert, and to one whose packets might
+/// Rows of less than a sector, of a part of a line (which several rows may share), and of lines and
+/// a part. They go to explicit addresses, to a row of one expert, and to a row whose packets might
 /// have had other targets.
 static void rows(void **state)
 {

@@ -26,8 +26,8 @@ enum {
     MARGIN = 1 << 12, ///< of memory behind what the layer uses
 };
 
-/// Expert 2, of GPU 1, gets 4 rows of GPU 0, 1 of its own and 2 of GPU 3; no other one more
-/// than 3, or 2 of a GPU.
+/// Expert 2, of GPU 1, gets 4 rows of GPU 0, 1 of its own GPU and 2 of GPU 3. No other expert gets
+/// more than 3, or more than 2 of one GPU.
 static const uint16_t usual[ALL][K] = {{2, 0}, {2, 1},    {2, 0},       {2, 1},       //
                                        {2, 3}, {3, NONE}, {NONE, NONE}, {NONE, NONE}, //
                                        {4, 5}, {4, 6},    {5, 7},       {NONE, NONE}, //
@@ -419,8 +419,8 @@ static void a_run_names_the_region(void **state)
     }
 }
 
-/// Layers of the same sizes on one device, with a list of each expert and of each {expert, source}
-/// in turn: what the others have left in the epochs that come round is not met.
+/// Layers of equal size on one device, with a list of each expert and of each {expert, source}
+/// alternately. When an epoch number is used again, a layer does not read what the others left.
 static void lists_of_both_kinds(void **state)
 {
     struct rig *t = *state;
@@ -462,14 +462,14 @@ static void flags_twice(const struct rig *t, unsigned gpu, struct mw_stream *s)
     mw_stream_sum(&s[2], 0, TOKENS, true);
 }
 
-/// A LIST that says rows which are not there yet, or fewer than come: COUNT at each GPU whose list
-/// it is of, and once more for each row that comes behind it. These rows are lost: their home alone
-/// waits for them. A second LIST is COUNT, too, and changes nothing.
+/// A LIST reports rows that have not arrived, or fewer than arrive. The error is COUNT at each GPU
+/// that the LIST is for, and once more for each row that arrives later. These rows are lost, and
+/// only their home waits for them. A second LIST is COUNT, too, and changes nothing.
 static void signals_before_their_rows(void **state)
 {
     struct rig *t = *state;
-    // GPU 0 has 2 rows for each of its experts and 4 for one of GPU 1's: an error for each such
-    // LIST, and for each row
+    // GPU 0 has 2 rows for each of its experts and 4 for one of GPU 1. Each such LIST is an error,
+    // and each row
     static const unsigned early[GPUS] = {6, 5, 0, 0}, twice[GPUS] = {LOCAL, LOCAL, LOCAL, LOCAL},
                           rows[GPUS] = {4, 4, 0, 0},
                           first[GPUS] = {MW_HWERR_COUNT, MW_HWERR_COUNT, 0, 0},
@@ -483,7 +483,7 @@ static void signals_before_their_rows(void **state)
     assert_int_equal(open_tokens(t, MW_ERR_DEVICE), 0);
     assert_int_equal(good_layer(t, &mw_generate_flashdmoe, PLACES), cycles);
     for (unsigned i = 0; i < 2; i++) {
-        // behind a reset there is no layer before: it says that there are none
+        // after a reset there is no earlier layer: the LIST reports no rows
         if (i)
             assert_int_equal(mw_reset(t->d), 0);
         t->streams = flags_first;
@@ -545,9 +545,9 @@ static void sums_of_the_others(const struct rig *t, unsigned gpu, struct mw_stre
     mw_stream_sum(&send[2], gpu == 0, TOKENS - (gpu == 0), true);
 }
 
-/// A token with a bad list is left out, and its layer stays open: its home waits for it, and the
-/// expert of each mapped entry of the list for a row that was counted, but not for one that a LIST
-/// says. Where nobody waits for either the layer ends.
+/// A token with a bad list is left out. Its home waits for it if the token is in its sum. If rows
+/// are counted, the expert of each mapped entry of the list waits for its row. If a LIST reports
+/// the rows, the expert does not wait. If neither home nor expert waits, the layer ends.
 static void tokens_with_bad_lists(void **state)
 {
     struct rig *t = *state;

@@ -104,8 +104,8 @@ static void unicast(void **state)
           {.op = MW_I_END});
 }
 
-/// 48 tokens: ranges of 5, 5, 5, 5, 5, 5, 5, 5, 5, 4, 4, 4, 3, 2 and 2 sixty-fourths, each kind of
-/// flag on three counters in turn.
+/// 48 tokens in ranges of 5 (nine times), 4, 4, 4, 3, 2 and 2 sixty-fourths. Each kind of flag uses
+/// three counters in turn.
 static void overlap(void **state)
 {
     (void)state;
@@ -197,8 +197,8 @@ static void flashdmoe(void **state)
     assert_int_equal(g->streams, 3);
 }
 
-/// GPU 3 of 5: of the 192 tokens of others those of GPU 4 come first, then those of 0 to 2. A range
-/// of them that passes token 240 comes in two.
+/// GPU 3 of 5 receives 192 tokens of others: first those of GPU 4, then those of 0 to 2. A range of
+/// them that passes token 240 is split in two.
 static void nvls(void **state)
 {
     (void)state;

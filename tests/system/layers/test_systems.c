@@ -298,8 +298,8 @@ static void empty_places(void **state)
     bench_all(N4 "--tokens-per-gpu 6 --tile 4 --allow-padding", edit_no_tokens, &all);
 }
 
-/// Tokens of zeros, of -0, of both in turn, and others, with empty places: a sum keeps the sign of
-/// a zero, and -0 stands for a term that is not there nowhere but in nvls.
+/// Tokens of zeros, of -0, of both alternately, and others, with empty places. A sum keeps the sign
+/// of a zero. Only nvls uses -0 for a term that is missing.
 static void tokens_of_zeros(void **state)
 {
     (void)state;
@@ -414,9 +414,9 @@ static void runs_repeat(void **state)
     bench_free(&b);
 }
 
-/// A launch in front of every layer, and of two more kernels where phases follow each other:
-/// each takes as much longer. Who takes turns by the cycle does so from go on; tables are swept
-/// from go on, too, which a layer that begins later does not meet.
+/// A launch precedes every layer, and in a phased system two more kernels. Each makes the layer
+/// longer by its cycles. Units that alternate by the cycle start at go. The sweep of the tables
+/// starts at go, too, so a layer that begins later does not wait for it.
 static void launches_cost_what_they_say(void **state)
 {
     (void)state;
@@ -463,9 +463,9 @@ static const int *times_of(const char *system)
     return NULL;
 }
 
-/// Each cost of software makes a layer longer by as much as its system meets it one behind the
-/// other, less at most half of the layer, beside which it may lie, and by no more than 1/16
-/// besides; systems without it take the same cycles.
+/// Each cost of software makes a layer longer by the sum of its sequential occurrences. At most
+/// half of the layer overlaps with them, and at most 1/16 of it is added. Systems without the cost
+/// take the same cycles.
 static void costs_are_charged(void **state)
 {
     (void)state;

@@ -14,8 +14,8 @@
 
 enum { FEW = 30, MANY = 300, ENTRIES = 320 };
 
-/// Models, how many of 16 configurations they run, rows of a home at most, and of how many systems
-/// that fit one is run: all, or some in turn where runs take long.
+/// Each model with its share of 16 configurations (`weight`) and the most rows of a home. One of
+/// `step` systems runs in turn, because runs of large models take long.
 static const struct model {
     unsigned gpus, flit_bytes, weight, rows, step;
 } models[] = {{2, 8, 4, 13, 1}, {3, 16, 3, 9, 1},  {4, 8, 4, 9, 1},
