@@ -6,10 +6,10 @@
 
 #include <stdio.h>
 
-/// What the last call of run_words wrote; finish_words frees them.
+/// What the last call of run_words wrote. finish_words frees them.
 extern char *out_text, *err_text;
 
-/// Call `command` as `name` with up to 62 words, NULL behind the last; returns its exit status.
+/// Call `command` as `name` with up to 62 words and then NULL. Returns its exit status.
 int run_words(int (*command)(int argc, char **argv, FILE *out, FILE *err), const char *name,
               const char *const *words);
 /// The same must be refused: status MW_EXIT_INPUT, nothing on its output, and one line with `part`.

@@ -89,7 +89,7 @@ static void add_behaviour(struct text *t, struct mw_random *r, const struct conf
         add(t, " --layers 0,1,0");
 }
 
-/// Empty places in lists; sometimes a whole GPU without tokens.
+/// Empty places in lists, and sometimes a whole GPU without tokens.
 static void edit_padding(struct bench *b, void *context)
 {
     struct mw_random *r = context;

@@ -21,15 +21,15 @@ struct configuration {
     const char *system;
 };
 
-/// Configuration `i` of a seed; it is printed.
+/// Make configuration `i` of a seed, and print it.
 void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
                         const struct configuration_model *models);
 /// The same with more options, such as " --pass step".
 void configuration_make_with(struct configuration *c, uint64_t seed, unsigned i,
                              const struct configuration_model *models, const char *more);
-/// Configurations 0 to few - 1, with MW_LONG many, or MW_CONFIG alone, of MW_SEED, through `run`,
-/// which returns false for one that it leaves out. Of each system at least 1 / share of an equal
-/// part must run; 0: any number.
+/// Run configurations 0 to few - 1, with MW_LONG 0 to many - 1, or MW_CONFIG alone. MW_SEED is the
+/// seed. `run` returns false for one that it leaves out. Of each system at least 1 / share of an
+/// equal part must run, for 0 any number.
 void configurations_run(unsigned few, unsigned many, const struct configuration_model *models,
                         const char *more, bool (*run)(struct configuration *c), unsigned share);
 

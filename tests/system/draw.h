@@ -23,7 +23,7 @@ static inline unsigned one_of(struct mw_random *r, const unsigned *list, unsigne
     one_of(r, (const unsigned[]){__VA_ARGS__}, \
            sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
 
-/// Options as a text; grows at its end.
+/// Options as a text, which grows at its end.
 struct text {
     char bytes[1000];
     size_t length;

@@ -27,7 +27,8 @@ struct layer_setting {
 struct layer {
     struct mw_workload w;                 ///< of one layer; its experts are numbered by their place
     const struct layer_setting *settings; ///< NULL: none
-    /// names[place]: the number by which software calls the expert at that place; NULL: the same
+    /// names[place]: the number that software uses for the expert at that place. NULL: the same
+    /// number
     const uint16_t *names;
     unsigned rows; ///< places that every expert has for rows; 0: as many as the busiest needs
     bool cached, gradients; ///< of its object: cached_handles, gate_gradients
@@ -38,7 +39,7 @@ struct layer {
 
 /// The model with so many GPUs and flits of so many bytes.
 struct mw_device *layer_device(unsigned gpus, unsigned flit_bytes);
-/// Random lists, weights and values; the golden rows of them.
+/// Random lists, weights and values, and their golden rows.
 void layer_make(struct layer *l, const struct layer_shape *shape, struct mw_random *r);
 /// The same with rows of a type of MW_ROWTYPE_.
 void layer_make_typed(struct layer *l, const struct layer_shape *shape, unsigned type,
@@ -57,15 +58,15 @@ void layer_free_typed(const struct mw_typed_rows *rows);
 struct layer_shape layer_any(unsigned gpus, unsigned flit_bytes, uint64_t mem_bytes,
                              struct mw_random *r);
 
-/// Load the layer and its expert map, with a pattern in the output rows; `handle` and `object` are
-/// the caller's to destroy.
+/// Load the layer and its expert map, with a pattern in the output rows. The caller destroys
+/// `handle` and `object`.
 void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticast **object,
                 struct mw_handle **handle);
 /// Load, start and leave it running.
 void layer_start(const struct layer *l, struct mw_device *d);
-/// Run it; returns what mw_layer_run says. `options` may be NULL.
+/// Run it. Returns the status of mw_layer_run. `options` may be NULL.
 int layer_run(struct layer *l, struct mw_device *d, const struct mw_wait_options *options);
-/// Every row has the golden bits; `what` is said where one has not.
+/// Every row must have the golden bits. If one differs, the message contains `what`.
 void layer_is_right(const struct layer *l, const char *what);
 /// Run it: it ends well, with the golden bits. Returns its cycles.
 uint64_t layer_pass(struct layer *l, struct mw_device *d, const char *what);

@@ -15,7 +15,7 @@ struct workload {
 /// Parse the options behind `run`, and prepare, as the command does. MW_EXIT_INPUT,
 /// and a line: refused.
 int workload_prepare(struct workload *w, const char *words, struct mw_error *err);
-/// The same; the test fails where it is refused.
+/// The same. The test fails if the workload is refused.
 void workload_make(struct workload *w, const char *words);
 /// Run a system on the device, all zero for a simulated one. The test fails where a bit, a flit
 /// or a bound is wrong.

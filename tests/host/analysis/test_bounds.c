@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the bounds that flits and resources set: a case small enough to count by hand in both
-// flit widths, invariants on random workloads, and the worked example on the real trace.
+// Tests of the bounds that flits and resources set. They use a case small enough to count by hand
+// in both flit widths, random workloads for invariants, and the worked example on the real trace.
 #include "host/analysis/by_hand.h"
 
 #include "analysis/resources.h"
@@ -134,7 +134,7 @@ static void typed_rows_by_hand(void **state)
     (void)state;
     b.w.shape.dispatch_type = MW_ROWTYPE_E4M3;
     struct mw_system s = bare("dysharp");
-    // 1+1+5, 1+1+1; partial rows as ever
+    // 1+1+5, 1+1+1, partial rows as before
     struct mw_traffic t = total(&b.w, &s, 16);
     expect(&t, 0, MW_UP, 0, 10, 2, 0);
     expect(&t, 1, MW_DOWN, 0, 10, 2, 0);
@@ -146,12 +146,12 @@ static void typed_rows_by_hand(void **state)
     // 2+1+9, 2+1+2
     t = total(&b.w, &s, 8);
     expect(&t, 0, MW_UP, 0, 17, 3, 0);
-    // two copies of 1+5 and 1+2, of 28 bytes; rows back of 1+8 and 1+1
+    // two copies of 1+5 and 1+2, of 28 bytes, and rows back of 1+8 and 1+1
     s = bare("unicast");
     t = total(&b.w, &s, 16);
     expect(&t, 0, MW_UP, 0, 18, 0, 0);
     expect(&t, 0, MW_DOWN, 0, 22, 0, 0);
-    // a copy to all, and a routing entry of 1+8; the second token's goes to home 0, too
+    // a copy to all, and a routing entry of 1+8. The second token's goes to home 0, too
     s = bare("nvls");
     t = total(&b.w, &s, 16);
     expect(&t, 0, MW_UP, 0, 15, 1, 33);
@@ -180,7 +180,7 @@ static void resources_by_hand(void **state)
     expect_part(&r.engine, 4 * 9 / 2, "engine 1");
     expect_part(&r.banks, (9 * 9 + 3) / 4, "banks 1");
     expect_part(&r.limit, (9 * 9 + 3) / 4, "banks 1");
-    // GPU 0 adds two partial sums, and its own row to them; GPU 1 reads as before.
+    // GPU 0 adds two partial sums to its own row. GPU 1 reads as before.
     s = bare("unicast");
     compute_parts(&b.w, &s, &link, &r);
     expect_part(&r.adder, 2 * 9, "adder 0");

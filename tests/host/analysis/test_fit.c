@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of what a run takes: counts of rows against a plain one, regions against the library's
-// layout, the lines for what does not fit, and this machine's memory.
+// Tests of the resources of a run: counts of rows against a plain one, regions against the
+// library's layout, the lines for what does not fit, and this machine's memory.
 #include "host/support.h"
 
 #include "analysis/fit.h"
@@ -45,7 +45,7 @@ static struct mw_device_info device_of(unsigned gpus, unsigned flit_bytes)
 static void counts_rows(void **state)
 {
     (void)state;
-    // two layers of four tokens on two GPUs; experts 0 and 1 are on GPU 0, 2 and 3 on GPU 1
+    // two layers of four tokens on two GPUs, experts 0 and 1 on GPU 0, and 2 and 3 on GPU 1
     static const uint16_t a[4][2] = {{0, 1}, {0, 2}, {0, MW_NO_EXPERT}, {3, 1}},
                           b[4][2] = {{3, 2}, {3, 2}, {3, 2}, {3, 1}};
     const uint16_t *const ids[] = {&a[0][0], &b[0][0]};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run is expected to take, the smaller one that is suggested in its place, the note
-// on layers that are too small for their tile, and which mechanisms `moeswitch` leaves
-// out of small layers.
+// The expected time and memory of a run, and the smaller one that is suggested instead. Also the
+// note on layers that are too small for their tile, and the mechanisms that `moeswitch` leaves out
+// of small layers.
 #include "host/support.h"
 
 #include "run/forecast.h"
@@ -144,7 +144,7 @@ static void suggests_a_smaller_run(void **state)
          "--hidden 512 --expert-cycles 15000 --tokens-per-gpu", 512, 0},
         {"--gpus 8 --tokens-per-gpu 128 --hidden 300 --expert-cycles 60000",
          "--hidden 300 --expert-cycles 60000 --tokens-per-gpu", 300, 0},
-        // a share of 1792 on each of four planes; the option is of the whole row
+        // a share of 1792 on each of four planes, as the option gives the whole row
         {"--hardware hgx-h100 --tokens-per-gpu 36 --hidden 7168 --expert-cycles 60000",
          "--hidden 3584 --expert-cycles 30000 takes about", 896, 36},
     };

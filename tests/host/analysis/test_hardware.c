@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of machines (--hardware): what is derived from them, worked out by hand; files, written and
-// read back, and each way in which a file is refused; what a run takes from a machine.
+// Tests of machines (--hardware). Figures derived from them equal those worked out by hand. Files
+// are written and read back, and each invalid file is refused. A run uses the values of its
+// machine.
 #include "host/support.h"
 #include "host/words.h"
 

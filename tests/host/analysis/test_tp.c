@@ -149,7 +149,7 @@ static void assert_flits(enum mw_tp_kind kind, const char *system,
     assert_flits_of(&p, system, want);
 }
 
-/// 44 rows of a home and 308 others of 72 flits; 7 other GPUs.
+/// 44 rows of a home and 308 others of 72 flits, 7 other GPUs.
 static void flits_are_those_counted_by_hand(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
     assert_flits(
         MW_TP_GEMM_AR, "cais-ordered",
         (const uint64_t[][MW_CLASSES]){{176 + 103, own, 0, others}, {0, others, 176 + 44, own}});
-    // SYNC of 22 ranges before reds, in 66 headers together with that of loads, in 8 alone; a red
+    // SYNC of 22 ranges before reds, in 66 headers together with that of loads, in 8 alone. A red
     // of each row and GPU
     assert_flits(MW_TP_SUBLAYER, "cais",
                  (const uint64_t[][MW_CLASSES]){{103 + 66, others + own, 0, 0},

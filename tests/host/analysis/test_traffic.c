@@ -8,8 +8,7 @@ static void counts_multicast_by_hand(void **state)
 {
     (void)state;
     struct mw_system s = bare("dysharp");
-    // 16-byte flits. Up: 3 remote targets, 4 bytes of list, one flit in each of 3 packets:
-    // 1+1+8, 1+1+1, 1+1+1 (16 bytes of weights). To GPU 1 two targets, the same; to GPU 3 one.
+    // Two equal targets to GPU 1, one to GPU 3.
     struct mw_traffic t = total(&b.w, &s, 16);
     expect(&t, 0, MW_UP, 0, 16, 2, 0);
     expect(&t, 1, MW_DOWN, 0, 16, 2, 0);
@@ -24,7 +23,7 @@ static void counts_multicast_by_hand(void **state)
     assert_int_equal(t.payload[0][MW_DOWN], 140);
     assert_int_equal(t.payload[1][MW_DOWN], 156);
     assert_int_equal(t.payload[1][MW_UP], 140);
-    // 8-byte flits: header 2, list of 3 or 2 targets 1 flit; 2+1+16, 2+1+2, 2+1+2.
+    // 8-byte flits: header 2, list of 3 or 2 targets 1 flit. Packets 2+1+16, 2+1+2, 2+1+2.
     t = total(&b.w, &s, 8);
     expect(&t, 0, MW_UP, 0, 29, 3, 0);
     expect(&t, 1, MW_DOWN, 0, 29, 3, 0);
@@ -96,7 +95,7 @@ static void counts_unicast_by_hand(void **state)
 {
     (void)state;
     struct mw_system s = bare("unicast");
-    // Rows 1+8, 1+1 and a last packet of 4 + 24 bytes, 1+2; combine 11, to home.
+    // Rows 1+8, 1+1 and a last packet of 4 + 24 bytes, 1+2. Combine 11, to home.
     struct mw_traffic t = total(&b.w, &s, 16);
     expect(&t, 0, MW_UP, 0, 28, 0, 0);
     expect(&t, 1, MW_DOWN, 0, 14, 0, 0);
@@ -118,7 +117,7 @@ static void counts_row_sparse_by_hand(void **state)
 {
     (void)state;
     struct mw_system s = bare("moe-hub");
-    // Rows 1+8, 1+1 and weights 1+1; back 1+8, 1+1.
+    // Rows 1+8, 1+1 and weights 1+1. Back: 1+8, 1+1.
     struct mw_traffic t = total(&b.w, &s, 16);
     expect(&t, 0, MW_UP, 0, 3 * 13, 0, 0);
     expect(&t, 0, MW_DOWN, 0, 3 * 11, 0, 0);
@@ -149,8 +148,8 @@ static void counts_row_sparse_by_hand(void **state)
     assert_int_equal(t.gathered[1][MW_UP][MW_STORE], 0);
 }
 
-/// Two rows of one list are a tile, or one each, as they come; those of lists of two
-/// sources are never one.
+/// Two rows of one list are a tile, or one each, depending on their arrival. Rows in lists of two
+/// sources never share a tile.
 static void counts_tiles_of_lists_by_hand(void **state)
 {
     (void)state;
@@ -178,8 +177,8 @@ static void counts_gathered_by_hand(void **state)
     for (unsigned none = 0; none < 2; none++) {
         if (none)
             memset(b.ids, 0xff, sizeof b.ids);
-        // Rows 1+8, 1+1 and an entry, 1+8; a request, 1; partial sums of three homes, 11
-        // each, and a result.
+        // Rows 1+8, 1+1 and an entry, 1+8. A request, 1. Partial sums of three homes, 11 each, and
+        // a result.
         struct mw_traffic t = total(&b.w, &s, 16);
         for (unsigned p = 0; p < 4; p++) {
             expect(&t, p, MW_UP, 0, 20, 1, 33);
@@ -237,19 +236,19 @@ static void systems_synchronise_as_listed(void **state)
     for (unsigned p = 0; p < 4; p++) {
         for (unsigned i = 0; i < 2; i++) {
             enum mw_direction d = i ? MW_DOWN : MW_UP;
-            // Counts of 16 bytes; a fence, its acknowledgement, an event; six flags.
+            // Counts of 16 bytes. A fence, its acknowledgement, an event, and six flags.
             struct mw_traffic t = total(&b.w, mw_system_find("unicast"), 8);
             expect(&t, p, d, 3 * (2 + 2), 3 * (2 + 2) + 3 * (1 + 6) * 2, 0, 0);
-            // Counts of 16 bytes; fifteen flags of rows and as many of partial sums.
+            // Counts of 16 bytes. Fifteen flags of rows and as many of partial sums.
             t = total(&b.w, mw_system_find("overlap"), 8);
             expect(&t, p, d, 0, 3 * (2 + 2) + 3 * (15 + 15) * 2, 0, 0);
-            // A fence, its acknowledgement, two events, a flag; the rows of one token
-            // of each GPU follow.
+            // A fence, its acknowledgement, two events, a flag. The rows of one token of each GPU
+            // follow.
             struct mw_system nvls = *mw_system_find("nvls");
             nvls.gathered = false;
             t = total(&b.w, &nvls, 8);
             expect(&t, p, d, 3 * (1 + 2) * 2, 3 * (1 + 1) * 2, 0, 0);
-            // Counts of 8 bytes for two experts; one event.
+            // Counts of 8 bytes for two experts, and one event.
             t = total(&b.w, mw_system_find("dysharp-basic"), 8);
             expect(&t, p, d, 3 * 2, 3 * (2 + 1), 0, 0);
             t = total(&b.w, mw_system_find("dysharp"), 8);
@@ -273,7 +272,7 @@ static void rows_with_scales_by_hand(void **state)
     } of[] = {
         // 1+1+8, 1+1+1 of the scales, 1+1+1
         {MW_ROWTYPE_E4M3_BLOCKS, 128, 16, 128 + 16 + 16},
-        // twice 1+1+8; two scales, filled up
+        // twice 1+1+8, 1+1+1 of two scales with padding, 1+1+1
         {MW_ROWTYPE_E4M3_BLOCKS, 256, 26, 256 + 16 + 16},
         // 64 bytes, 8 and 8 of scales: 1+1+5, 1+1+1
         {MW_ROWTYPE_NVFP4, 128, 10, 80 + 16},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No command replaces a file that it reads, nor writes two outputs to one file: by the same name,
-// another name, a symbolic link, a hard link, or the name of a file of the trace that is not there
-// yet. Each is refused before anything runs.
+// No command replaces a file that it reads, or writes two outputs to one file. The second name can
+// be equal, different, a symbolic link, a hard link, or that of a missing file of the trace. Each
+// command is refused before anything runs.
 #include "host/support.h"
 #include "host/words.h"
 
@@ -61,7 +61,7 @@ static void run_keeps_its_trace(void **state)
             REFUSES(mw_run_command, "run", options[i], SMALL, "--trace", trace, options[i],
                     outputs[o]);
         }
-    // a file by itself; waveforms, of one system and of several
+    // a file by itself, and waveforms of one system and of several
     REFUSES(mw_run_command, "run", "would replace the input", SMALL, "--experts", "4", "--axes",
             "layers,tokens,k", "--trace", ids, "--json", soft);
     REFUSES(mw_run_command, "run", "would replace the input", SMALL, "--system", "unicast",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the one loop that reads command lines: every kind of option, words, what is reported
-// where a line is wrong, and which name a wrong one is nearest to.
+// Tests of the loop that reads command lines: every kind of option, words, the error for each wrong
+// line, and the name that is proposed for a wrong one.
 #include "host/support.h"
 
 #include "base/text_wrap.h"

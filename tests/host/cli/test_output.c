@@ -85,7 +85,7 @@ static const char *name_of(const char *format, int fd)
     return name;
 }
 
-/// Every name of a descriptor, on a file and on a pipe; what is there stays in front.
+/// Every name of a descriptor, on a file and on a pipe. The earlier contents stay in front.
 static void writes_to_descriptors(void **state)
 {
     (void)state;
@@ -171,8 +171,8 @@ static void keeps_what_a_file_is(void **state)
     assert_int_equal(files(), n + 1);
 }
 
-/// Somebody else's file that may be written, in a folder that takes no new file;
-/// and one that may not.
+/// Two files of another user in a folder that accepts no new file. One may be written, the other
+/// not.
 static void writes_as_another_user(void **state)
 {
     (void)state;

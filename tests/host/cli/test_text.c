@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of text from outside on its way out: what is a character, what is shown of one that is
-// none, and that messages, CSV and JSON have nothing else.
+// Tests of output of external text: what counts as a character, and what replaces an invalid one.
+// Messages, CSV and JSON contain nothing else.
 #include "host/support.h"
 
 #include "base/error.h"

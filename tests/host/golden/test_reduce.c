@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the golden model of reductions: conversions of fp16 against integer arithmetic, what PTX
-// says of min and max, integers at their ends, and the order of terms.
+// Tests of the golden model of reductions: conversions of fp16 against integer arithmetic, min and
+// max as PTX defines them, integers at their ends, and the order of terms.
 #include "host/support.h"
 
 #include "golden/golden.h"
@@ -41,7 +41,7 @@ static void every_fp16(void **state)
         }
         assert_true(ldexp(fabs((double)f), 24) == (double)units(v));
         assert_int_equal(mw_fp16_from_float(f), v);
-        // halfway to the next one, and a hair beside it; 2^16 stands for the one beyond the largest
+        // halfway to the next one, and just beside it. 2^16 stands for the one beyond the largest
         double half = ldexp((double)units(v) + ((double)units(v + 1) - (double)units(v)) / 2, -24);
         if ((v & 0x7fff) == 0x7bff)
             half = 0x1.ffep15;

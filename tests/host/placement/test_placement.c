@@ -26,7 +26,7 @@ static struct mw_place_sizes draw_sizes(struct mw_random *r)
     return s;
 }
 
-/// Copies of each expert; no GPU has two of one.
+/// Copies of each expert. No GPU has two of one.
 static void count_copies(const struct mw_place_sizes *s, const uint16_t *expert_at,
                          unsigned *copies)
 {
@@ -215,8 +215,8 @@ static unsigned count_rows(const struct mw_trace *t, const struct mw_shape *shap
     return copies;
 }
 
-/// By loads the busiest GPU gets less; by `least` about the mean; by `near` tokens go to fewer
-/// GPUs.
+/// By loads the busiest GPU gets fewer rows. By `least` it gets about the mean. By `near` tokens go
+/// to fewer GPUs.
 static void choices_do_what_they_are_for(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch calibrate`: least squares find known coefficients, features of layers worked out by
-// hand, tables of sweeps and each way in which they are refused, and the repository's calibration.
+// `moeswitch calibrate`: least squares find known coefficients, and features of layers equal those
+// worked out by hand. Also tables of sweeps and each reason to refuse one, and the repository's
+// calibration.
 #include "host/support.h"
 #include "host/words.h"
 
@@ -90,7 +91,7 @@ static void errors_are_relative(void **state)
 
 // ---- features -----------------------------------------------------------------------------------
 
-/// Two GPUs with two experts each; each token goes to one expert of each GPU.
+/// Two GPUs with two experts each. Each token goes to one expert of each GPU.
 static void features_by_hand(void **state)
 {
     (void)state;
@@ -176,7 +177,7 @@ static void repository_has_a_calibration(void **state)
     }
 }
 
-/// Every system of the repository has runs; a new one has none, and coefficients of 0.
+/// Every system of the repository has runs. A new one has none, and coefficients of 0.
 static void finds_fitted_systems(void **state)
 {
     (void)state;

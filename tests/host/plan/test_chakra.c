@@ -83,7 +83,7 @@ static struct mw_chakra_times times_of(void)
                                     .expert_seconds_per_byte = 1e-9};
 }
 
-/// The trace with times; its status.
+/// The trace with times. Returns its status.
 static int apply(const struct text *in, struct text *out, struct mw_chakra_counts *counts,
                  struct mw_error *err)
 {
@@ -279,7 +279,7 @@ static void writes_a_trace(void **state)
     free(in.bytes);
 }
 
-/// Columns of LLMServingSim's profiler; more rows or experts take no less time.
+/// Columns of LLMServingSim's profiler. More rows or experts take at least as much time.
 static void writes_times_of_experts(void **state)
 {
     (void)state;

@@ -40,7 +40,7 @@ static struct mw_task small_task(enum mw_goal goal)
                             .memory_share = 1};
 }
 
-/// Two stages of two layers; four replicas, whose experts lie on two GPUs each.
+/// Two stages of two layers, and four replicas, whose experts lie on two GPUs each.
 static void memory_by_hand(void **state)
 {
     (void)state;
@@ -54,7 +54,7 @@ static void memory_by_hand(void **state)
     assert_true(bytes[MW_GRADIENTS] == 4 * (shared + experts));
     assert_true(bytes[MW_OPTIMIZER] == 12 * (shared / 4 + experts / 2));
     assert_true(bytes[MW_CACHE] == 0);
-    // 64 tokens of 2 x 64 inputs, 2 x 64 of norms and 12 heads of 16; 128 rows of 64 and 3 x 32
+    // 64 tokens of 2 x 64 inputs, 2 x 64 of norms and 12 heads of 16, and 128 rows of 64 and 3 x 32
     assert_true(bytes[MW_ACTIVATIONS] == 2 * 2 * 2 * (64 * (256 + 192) + 128 * (64 + 96)));
     assert_true(bytes[MW_BUFFERS] == 2 * 128 * 64 * 2);
 }
@@ -116,7 +116,7 @@ static void quantization_by_hand(void **state)
         .tp = 1, .cp = 1, .ep = 2, .pp = 1, .dp = 4, .virtual_stages = 1, .micro_batch = 1};
     const struct mw_layer_work w = {
         .tokens = 32, .sequences = 1, .context = 16, .expert_rows = 40, .local_experts = 4};
-    // query, key and value, and output; experts: 64 and 32 values of a row
+    // query, key and value, and output. Experts: 64 and 32 values of a row
     const double inputs = 32 * (64 + 64) + 40 * (64 + 32);
     const double outputs = 32 * (128 + 64) + 40 * (64 + 2 * 32);
     struct mw_operator op[MW_OPERATORS];
@@ -151,8 +151,8 @@ static void communication_takes_sms(void **state)
     assert_true(mw_compute_seconds(&none, &t, &moved, &measured) == bytes);
 }
 
-/// Times between two sizes lie on their line; other sizes, types and numbers of experts are not
-/// taken.
+/// Times between two sizes lie on their line. The table is not used for other sizes, types and
+/// numbers of experts.
 static void measured_times_are_taken(void **state)
 {
     (void)state;

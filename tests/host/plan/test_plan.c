@@ -91,7 +91,7 @@ static void config_is_the_preset(void **state)
     }
 }
 
-/// Layers with a window of 4 tokens attend to 1, 2, 3, 4, 4, ... tokens, about; others to all.
+/// Layers with a window of 4 tokens attend to about 1, 2, 3, 4, 4, ... tokens, other layers to all.
 static void windows_by_hand(void **state)
 {
     (void)state;
@@ -123,7 +123,7 @@ static void config_of_grouped_heads(void **state)
     assert_int_equal(mw_set_transformer(&m, "model", path, &err), MW_EXIT_OK);
     assert_int_equal(m.head_size, 16);
     assert_int_equal(m.expert_size, 32);
-    // query and output 64 x 64, key and value 64 x 32; router and experts of 3 x 64 x 32
+    // query and output 64 x 64, key and value 64 x 32, router and experts of 3 x 64 x 32
     assert_true(mw_attention_weights(&m) == 2 * 64 * 64 + 2 * 64 * 32);
     assert_true(mw_all_weights(&m) == 2 * (12288 + 64 * 8 + 8 * 3 * 64 * 32) + 2 * 10 * 64);
     assert_true(mw_kept_values(&m) == 64);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device made of the golden model and the analytic counts in the place of the real one, for the
-// programs that test the command `moeswitch run`: each includes it once.
+// A device made of the golden model and the analytic counts, in place of the real one. It serves
+// the programs that test the command `moeswitch run`. Each includes it once.
 #ifndef MW_TEST_PLANNED_DEVICE_H
 #define MW_TEST_PLANNED_DEVICE_H
 
@@ -89,7 +89,7 @@ static unsigned plane_of(const struct mw_workload *w)
 
 static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< of what a run was asked
 
-/// Runs that are side by side see each other; the later a system, the earlier it ends.
+/// Concurrent runs wait for each other. The later a system, the earlier it ends.
 static void meet_others(void)
 {
     unsigned now = ++device.running, most = device.most;

@@ -384,7 +384,7 @@ static const char *csv(void)
     return text;
 }
 
-/// A cell of the table's line, counted from 1; valid until the next.
+/// A cell of the table's line, counted from 1. Valid until the next call.
 #define cell(line, name) cell_in(csv(), (line)-1, name)
 
 /// A new folder, without results.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the command `moeswitch run`, with a device made of the golden model and the analytic
-// counts in the place of the real one: options, exit status, messages, output files. test_jobs.c
-// has what runs at the same time.
+// Tests of the command `moeswitch run` with a planned device: options, exit status, messages,
+// output files. The golden model and the analytic counts replace the real device. test_jobs.c tests
+// what runs at the same time.
 #define _POSIX_C_SOURCE 200809L
 
 #include "host/run/planned_device.h"
@@ -129,7 +129,7 @@ static void costs_of_the_papers(void **state)
 #undef COSTS
 }
 
-/// Sizes by the model's name; options override them wherever they stand.
+/// Sizes by the model's name. Options override them, before or after --model.
 static void takes_sizes_of_a_model(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void takes_sizes_of_a_model(void **state)
     assert_non_null(strstr(out_text, "(Mixtral-8x7B)"));
 }
 
-/// A trace keeps its experts and k; it must be one of the model.
+/// A trace keeps its experts and k. It must be one of the model.
 static void model_and_trace_agree(void **state)
 {
     (void)state;
@@ -385,7 +385,8 @@ static void refuses_what_does_not_fit(void **state)
     assert_int_equal(scratch_entries(), before);
 }
 
-/// Of all systems; one that is requested by its name is refused by who runs it.
+/// A run of all systems leaves out those that the device lacks. A system that is requested by its
+/// name runs, so that the device reports what it lacks.
 static void leaves_out_what_the_device_lacks(void **state)
 {
     (void)state;
@@ -474,7 +475,7 @@ static void json_is_the_same_twice(void **state)
     assert_true(S_ISCHR(st.st_mode));
 }
 
-/// Head and JSON say where experts are; without a placement they have no line of it.
+/// Head and JSON report the places of experts. Without a placement they have no line of it.
 static void reports_a_placement(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of `moeswitch selftest` with a library made by hand: the firmware of a device answers at
-// most as many results at once as a reply holds, whatever number of GPUs it has.
+// Tests of `moeswitch selftest` with a library made by hand. The firmware of a device returns at
+// most as many results at once as a reply holds, for any number of GPUs.
 #include "host/support.h"
 
 #include "host.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of what a trace's files may be: the order of the axes, types of ids and weights, archives,
-// files without a meta.json; and of archives that are damaged or lie.
+// Tests of the accepted files of a trace: the order of the axes, types of IDs and weights,
+// archives, files without a meta.json. Also archives that are damaged or inconsistent.
 #include "host/support.h"
 
 #include "formats/npz.h"
@@ -123,7 +123,7 @@ static void refuse(const char *path, const struct mw_trace_said *said, const cha
     assert_null(trace.ids);
 }
 
-/// What a user says of a trace; valid until the next call.
+/// Options of a user for a trace. Valid until the next call.
 static const struct mw_trace_said *say(const char *axes, unsigned experts)
 {
     static struct mw_trace_said said;
@@ -441,7 +441,7 @@ static void reads_archives(void **state)
 
 static unsigned char bytes[8192];
 
-/// Read an archive of both arrays into `bytes`; its size.
+/// Read an archive of both arrays into `bytes`. Returns its size.
 static size_t make_archive(bool deflated)
 {
     FILE *f = fopen(write_archive(scratch("trace.npz"), deflated ? Z_DEFLATED : 0, true), "rb");

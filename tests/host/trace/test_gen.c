@@ -283,7 +283,7 @@ static void takes_sizes_of_a_model(void **state)
 
 // ---- counts -------------------------------------------------------------------------------------
 
-/// The trace that gen makes of a file of counts; `name` is scratch.
+/// The trace that gen makes of a file of counts. `name` is scratch.
 static struct mw_trace of_counts(const char *file, const char *k, const char *tokens)
 {
     static unsigned number;

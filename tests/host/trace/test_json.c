@@ -196,7 +196,7 @@ static void refuses_bad_meta(void **state)
     assert_line(err.text, "absent.json", "cannot open");
 }
 
-/// A file that ends early is reported, wherever that is; and nothing is read behind its end.
+/// A file that ends early is reported for every length, and nothing is read after its end.
 static void cut_anywhere(void **state)
 {
     (void)state;

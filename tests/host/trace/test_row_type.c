@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of rows of dispatch: every e4m3 code against its definition in floats, and back; rows.
+// Tests of rows of dispatch. Every e4m3 code is converted from and to floats, and compared with its
+// definition. Whole rows follow.
 #include "host/support.h"
 
 #include "golden/golden.h"
@@ -8,7 +9,7 @@
 
 #include <math.h>
 
-/// By the definition: sign, 4 bits of exponent with bias 7, 3 bits of fraction; no infinity.
+/// By the definition: sign, 4 bits of exponent with bias 7, 3 bits of fraction, no infinity.
 static double value_of(unsigned code)
 {
     const int exponent = (int)(code >> 3 & 15), fraction = (int)(code & 7);

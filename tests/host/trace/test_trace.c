@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the trace reader, its checks, and the generator; on real traces the known facts of each.
+// Tests of the trace reader, its checks, and the generator. On real traces, the published facts of
+// each.
 #include "host/support.h"
 
 #include "trace/trace.h"
@@ -284,7 +285,7 @@ static void makes_traces(void **state)
         assert_true(a.weights[i] > 0 && a.weights[i] < 1);
     assert_memory_not_equal(a.ids, a.ids + 2000 * 6, 2000 * 6 * sizeof *a.ids);
 
-    // Same seed, same bytes; layer 0 does not depend on how many layers and tokens there are.
+    // Same seed, same bytes. Layer 0 does not depend on the number of layers and tokens.
     how.layers = 1;
     how.tokens = 100;
     assert_int_equal(mw_trace_make(&b, &how, &err), MW_EXIT_OK);
@@ -325,7 +326,7 @@ static void popularity_and_locality_do_what_they_say(void **state)
 static void makes_corner_sizes(void **state)
 {
     (void)state;
-    // All experts in every list; one expert; as many as there can be.
+    // All experts in every list, one expert, and the most possible experts.
     const struct mw_synthetic sizes[] = {
         {.layers = 1, .tokens = 50, .k = 16, .experts = 16, .sigma = 1, .locality = 1, .seed = 1},
         {.layers = 2, .tokens = 1, .k = 1, .experts = 1, .sigma = 0, .locality = 0.5, .seed = 2},

@@ -15,7 +15,7 @@ enum { POINTS = 12 };
 
 static char grid[200], reference[200];
 
-/// The same table, undisturbed; made once.
+/// The same table without faults. It is made once.
 static const char *reference_csv(void)
 {
     static char path[300];

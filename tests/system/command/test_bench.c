@@ -17,7 +17,7 @@ static int set_up(void **state)
     return scratch_make(state) || mkdir(scratch("files"), 0777);
 }
 
-/// The rows of a JSON file; `whole` must be freed by cJSON_Delete.
+/// The rows of a JSON file. Free `whole` by cJSON_Delete.
 static cJSON *read_rows(const char *path, cJSON **whole)
 {
     *whole = read_json(path);
@@ -87,8 +87,8 @@ static void odd_sizes(void **state)
         MW_EXIT_OK);
 }
 
-/// Every type with every operator that it has, both flit widths; three GPUs, so that
-/// some experts share one. Of few cases each pattern with one width.
+/// Every type with each of its operators, and both flit widths. With three GPUs, some experts share
+/// one. With few cases, each pattern has one width.
 static void all_reductions(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void all_reductions(void **state)
     assert_non_null(strstr(out_text, "   u32    max "));
 }
 
-/// A file of a machine of `planes` planes, whose cycle is a nanosecond; links have 6 cycles.
+/// A file of a machine of `planes` planes. A cycle is a nanosecond, and links have 6 cycles.
 static const char *write_machine(unsigned planes)
 {
     static char path[300];
@@ -203,7 +203,7 @@ static void split_traffic(void **state)
     assert_int_equal(remove(json), 0);
 }
 
-/// One line of a pattern on eight GPUs, so many KiB each; returns its share of the links.
+/// One line of a pattern on eight GPUs, with `kib` KiB each. Returns its share of the links.
 static double share_of(const char *options, unsigned kib)
 {
     char json[512];
@@ -221,8 +221,8 @@ static double share_of(const char *options, unsigned kib)
     return share;
 }
 
-/// The figures of the switch hold with hubs around it; a window of one shows the known limit of
-/// four inputs and four outputs. A quarter of the bytes has more of begin and end in it.
+/// The figures of the switch hold with hubs around it. A window of one shows the known limit of
+/// four inputs and four outputs. In a quarter of the bytes, start and end have a larger share.
 static void look_ahead(void **state)
 {
     (void)state;
@@ -253,8 +253,8 @@ static void distribution(void **state)
             const cJSON *row = cJSON_GetArrayItem(rows, r);
             const cJSON *d = cJSON_GetObjectItem(row, "switch_latency");
             assert_non_null(d);
-            // unicast: rows of one packet, and each GPU's fence to the 3 others; of the sum every
-            // GPU's 4 KB block comes in packets
+            // unicast: rows of one packet, and each GPU's fence to the 3 others. Sum: every GPU's 4
+            // KB block comes in packets
             double packets = r == 0 ? 4 * (16384 / 128 + 3) : 4 * 4096 / 128;
             assert_true(number(d, "packets") == packets);
             assert_true(number(d, "p50") >= 3 && number(d, "p99_9") <= number(d, "max"));
@@ -267,7 +267,7 @@ static void distribution(void **state)
     assert_true(p99[0] != p99[1]);
 }
 
-/// Another seed is other traffic; the same one is the same, to the byte.
+/// Another seed gives other traffic. The same seed gives equal output, to the byte.
 static void seeds(void **state)
 {
     (void)state;

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/// A small run that every model passes quickly; options are appended.
+/// A small run that every model passes quickly. Options are appended.
 #define SMALL_RUN SIZED(6, 32, 2)
 #define SIZED(tokens, hidden, tile) \
     "--gpus 2 --flit-bytes 8 --tokens-per-gpu " #tokens " --hidden " #hidden " --tile " #tile " "

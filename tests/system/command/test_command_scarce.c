@@ -15,7 +15,7 @@
 
 #define SIZES "--gpus 2 --flit-bytes 8 "
 #define TINY_RUN "run " SIZES "--tokens-per-gpu 2 --hidden 16 --tile 2 --experts 4 --k 2 --system "
-/// What each command does quickly; %s is the scratch folder.
+/// Short runs of each command. %s is the scratch folder.
 static const char *const commands[] = {
     TINY_RUN "dysharp,unicast --json %s/x.json --html %s/x.html",
     "bench unicast " SIZES "--maxbytes 4096 --csv %s/x.csv",
@@ -55,7 +55,7 @@ static void fill_in(char words[1000], const char *command)
     *at = 0;
 }
 
-/// Run a command behind the shell's `first`; a documented status, and no more than a
+/// Run a command after the shell's `first`. It must end with a documented status, and at most one
 /// line with the cause.
 static int endure(const char *first, const char *command)
 {
@@ -260,7 +260,7 @@ static void reports_waveforms_that_are_lost(void **state)
 
 typedef int command(int argc, char **argv, FILE *out, FILE *err);
 
-/// Call it in this process; the text on its standard error is to be freed.
+/// Call it in this process. The caller frees the text of its standard error.
 static int call(command *run, char *const *words, char **said)
 {
     char *argv[8], *printed = NULL;
@@ -277,7 +277,7 @@ static int call(command *run, char *const *words, char **said)
     return status;
 }
 
-/// Cut `path` to every length; `command` must refuse each with one line, and take the whole.
+/// Cut `path` to every length. `command` must refuse each with one line, and accept the whole.
 static void cut_everywhere(const char *path, command *run, char *const *words)
 {
     struct stat st;

@@ -23,7 +23,7 @@ static int set_up(void **state)
     return status;
 }
 
-/// A system of the report; `whole` must be freed by cJSON_Delete.
+/// A system of the report. Free `whole` by cJSON_Delete.
 static const cJSON *system_of(int number, cJSON **whole)
 {
     *whole = read_json(json);
@@ -35,8 +35,8 @@ static bool is_null(const cJSON *system, const char *key)
     return cJSON_IsNull(member(system, key));
 }
 
-/// Phases add up to the layer; where they overlap there are none. Watching them, with --timeline
-/// too, takes no cycle.
+/// Phases add up to the layer. If they overlap, the report has none. Measuring them, also with
+/// --timeline, costs no cycle.
 static void reports_phases(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void reports_phases(void **state)
     cJSON_Delete(whole);
 }
 
-/// The rate that the last warning states, in percent; there is one line of it.
+/// The rate in the last warning, in percent. The warning must appear once.
 static double warned(void)
 {
     double rate = 0;

@@ -238,7 +238,7 @@ static void the_example_is_a_grid(void **state)
     assert_int_equal(count_of("\n", out_text), MW_SYSTEMS * 2 * 3);
 }
 
-/// Runs that cannot be end with a line each; the others have their rows.
+/// Each impossible run ends with a line. The others have their rows.
 static void goes_on_behind_runs_that_fail(void **state)
 {
     (void)state;
@@ -281,8 +281,8 @@ static void replaces_what_is_spoilt(void **state)
     assert_same_table(folder);
 }
 
-/// Run a command line under a limit on the size of files, as a disk that gets full;
-/// its exit status.
+/// Run a command line under a limit on the size of files, which acts as a full disk. Returns its
+/// exit status.
 static int run_on_full_disk(unsigned blocks, const char *words)
 {
     char line[900];
@@ -364,7 +364,7 @@ static void runs_what_gen_wrote(void **state)
 
 // ---- elsewhere ----------------------------------------------------------------------------------
 
-/// Any line runs by hand, from any folder; line N is what element N of a Slurm array runs.
+/// Any line runs by hand, from any folder. Line N is what element N of a Slurm array runs.
 static void lines_run_by_themselves(void **state)
 {
     (void)state;

@@ -44,7 +44,7 @@ static void rows_are_runs(void **state)
     free(text);
 }
 
-/// Cell `name` of row `row` of a table; valid until the next.
+/// Cell `name` of row `row` of a table. Valid until the next call.
 static const char *cell_of(const char *path, unsigned row, const char *name)
 {
     char *text = read_file(path);

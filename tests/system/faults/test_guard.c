@@ -71,8 +71,8 @@ static void close_device(struct device *t)
     mw_close(t->d);
 }
 
-/// A layer: every GPU stores its block to every other one; two of them then add up.
-/// Returns mw_wait's status.
+/// A layer: every GPU stores its block to every other one, then two of them reduce. Returns
+/// mw_wait's status.
 static int layer(struct device *t, unsigned faults, uint64_t *cycles)
 {
     const unsigned tokens[GPUS] = {1, 1, 1, 1};
@@ -189,7 +189,8 @@ static void takes_nothing(void **state)
     close_device(&t);
 }
 
-/// The GPU cannot end its part of the layer, and the report says why; its reset ends it.
+/// The GPU cannot end its part of the layer, and the report states the cause. The reset of the GPU
+/// ends it.
 static void stands_still(struct device *t, unsigned faults, unsigned error)
 {
     uint64_t cycles;
@@ -233,7 +234,8 @@ static void answers_nothing(void **state)
     close_device(&t);
 }
 
-/// Sends an unknown opcode, or stores of an older layer: rejected and counted; the port stays up.
+/// The GPU sends an unknown opcode, or stores of an older layer. They are rejected and counted, and
+/// the port stays up.
 static void sends_what_is_rejected(void **state)
 {
     (void)state;

@@ -51,8 +51,8 @@ static void open_device(struct device *t)
     assert_int_equal(mw_multicast_group(t->all), 0);
 }
 
-/// Half of BAD's stores, the instruction, the other half; the other GPUs store everything to
-/// everyone, too. `code`: the error that the device must record, 0 if none.
+/// BAD runs half of its stores, the instruction, and the other half. The other GPUs store all
+/// blocks to all GPUs, too. `code`: the error that the device must record, 0 if none.
 static void layer(struct device *t, const struct mw_instr *wrong, unsigned code,
                   struct mw_counters *c)
 {

@@ -8,7 +8,7 @@
 
 #define WINDOW "--gpus 2 --flit-bytes 8 --hidden 32 --experts 8 --k 2 --tokens-per-gpu 6 --tile 16 "
 
-/// One token in flight never fills a tile of 16; without the guard, nothing starts it.
+/// One token in flight never fills a tile of 16. Without the guard, no unit starts it.
 static void window_below_the_tiles(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static struct mw_device *open_device(struct mw_layer_config *c)
     return d;
 }
 
-/// Run streams that end by no event, and get the report; free() it.
+/// Run streams that no event ends, and get the report. Free it by free().
 static char *report_of(struct mw_device *d, const struct mw_layer_config *c,
                        const struct mw_stream *s, unsigned streams, const unsigned tokens[2])
 {

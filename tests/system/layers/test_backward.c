@@ -158,7 +158,7 @@ static void gradients_are_right(struct mw_handle *cached, const char *what)
     }
 }
 
-/// A whole layer of a handle, in one program or two; its cycles.
+/// Run a whole layer of a handle, in one program or two. Returns its cycles.
 static uint64_t layer_of(struct mw_handle *h, bool fused)
 {
     uint64_t cycles = 0;
@@ -382,7 +382,8 @@ static void typed(void **state)
 
 // ---- errors -------------------------------------------------------------------------------------
 
-/// What is refused in every way to start a cached layer; and a forward layer makes it good again.
+/// The handle is refused in every way to start a cached layer. A forward layer makes it valid
+/// again.
 static void expect_stale(struct mw_handle *h, const char *why)
 {
     struct mw_handle *none = h;

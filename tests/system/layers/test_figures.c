@@ -174,7 +174,7 @@ static void moe_hub(void **state)
     on_both_sizes(asked, "moe-hub");
 }
 
-/// What its mechanisms are worth: small stores, which are merged; no trackers.
+/// The effect of its mechanisms: merging of small stores, the allocator, and the trackers.
 static void moe_hub_without(void **state)
 {
     (void)state;

@@ -150,7 +150,7 @@ static void close_layers(struct layers *t)
     free(t->out);
 }
 
-/// Registers and memory for the pass; returns what mw_layer_configure says.
+/// Registers and memory for the pass. Returns the status of mw_layer_configure.
 static int configure(struct layers *t, unsigned handle, enum mw_pass pass)
 {
     static const unsigned tokens[GPUS] = {TOKENS, TOKENS},

@@ -63,7 +63,7 @@ static void smaller_and_larger(void **state)
     mw_close(d);
 }
 
-/// Any size behind any other; some twice, so that epochs go by without a sweep.
+/// Any size after any other. Some run twice, so that epochs pass without a sweep.
 static void any_sizes(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void check_parts(const struct parts *t)
             rejected += may ? 0 : PACKETS;
         }
         assert_int_equal(c.port[g].rejected, rejected);
-        // it is reported; of the next one when the ERROR packet has left
+        // The first error is reported. The next one can follow after the ERROR packet has left.
         assert_int_equal(c.gpu[g].errors > 0, rejected > 0);
         assert_true(c.gpu[g].errors <= rejected);
         assert_int_equal(c.gpu[g].first_error, rejected ? MW_HWERR_PARTITION : MW_HWERR_NONE);

@@ -149,8 +149,8 @@ static void load_layer(struct rig *t)
     assert_int_equal(mw_streams_load(t->d, &t->layout, t->generator->streams, make_streams, t), 0);
 }
 
-/// Run what is laid out; returns mw_wait's status. A device that is stuck is reset, behind which a
-/// simulated one has what it had in its memories.
+/// Run the prepared layer. Returns mw_wait's status. A stuck device is reset. A simulated one keeps
+/// the contents of its memories.
 static int run(struct rig *t)
 {
     static const unsigned tokens[GPUS] = {TOKENS, TOKENS, TOKENS, TOKENS},
@@ -169,7 +169,7 @@ static int run(struct rig *t)
     return status;
 }
 
-/// The next one; returns its cycles.
+/// Run a valid layer next. Returns its cycles.
 static uint64_t good_layer(struct rig *t, const struct mw_generator *generator, unsigned places)
 {
     make_layer(t, usual);
@@ -267,7 +267,7 @@ static void have_ended(struct rig *t, unsigned mask, unsigned not )
     }
 }
 
-/// GPU g has recorded errors[g] errors, of which the first is first[g]; nobody else has any.
+/// GPU g has recorded errors[g] errors, of which the first is first[g]. No other GPU has any.
 static void have_errors(const struct rig *t, const unsigned *errors, const unsigned *first)
 {
     for (unsigned g = 0; g < GPUS; g++) {
@@ -395,8 +395,7 @@ static void refused_before_it_begins(void **state)
     mw_dymulticast_destroy(object);
 }
 
-/// `moeswitch run` ends with status 3, and says the same; without the setting it is
-/// a run like any other.
+/// `moeswitch run` ends with status 3 and the same message. Without the setting the run succeeds.
 static void a_run_names_the_region(void **state)
 {
     (void)state;

@@ -92,7 +92,7 @@ static enum end whole_program(bool small)
     return !status ? RAN : is_reported(status) ? FAILED : WRONG;
 }
 
-/// What makes things scarce in a child; false: it cannot be done here.
+/// Makes a resource scarce in a child. Returns false if this is impossible here.
 typedef bool scarce_fn(unsigned long value);
 
 static enum end child(bool small, scarce_fn *scarce, unsigned long value)

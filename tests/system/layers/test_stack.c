@@ -57,8 +57,8 @@ static unsigned cached(unsigned pairs, unsigned layers, bool again)
     return again ? (behind + 1) / 2 : behind > 0;
 }
 
-/// Cut behind each layer in turn; of few cases behind every second or third one, for the systems
-/// in turn.
+/// End the stack after each layer in turn. With few cases each system ends it after every second or
+/// third layer, with another first one.
 static void cut(unsigned gpus, unsigned pairs, bool again)
 {
     const unsigned most = again ? 3 * pairs - 1 : 2 * pairs, step = test_cases(most < 3 ? 2 : 3, 1);

@@ -292,7 +292,7 @@ static void moeswitch(void **state)
     CHECK(g, 3, {.op = MW_I_DYMULTIMEM_LD_REDUCE, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
 }
 
-/// With a handle nothing is counted, and nobody waits for counts; the rest stays.
+/// With a handle no stream counts or waits for counts. The rest stays.
 static void cached_layers(void **state)
 {
     (void)state;

@@ -246,7 +246,7 @@ static void edit_away(struct bench *b, void *context)
     }
 }
 
-/// Lists of every length, the empty one too; places are empty in the middle of lists.
+/// Lists of every length, including the empty one, and empty places in the middle of lists.
 static void edit_padding(struct bench *b, void *context)
 {
     (void)context;
@@ -374,7 +374,7 @@ static void without_mechanisms(void **state)
 
 // ---- layers -------------------------------------------------------------------------------------
 
-/// More layers than epochs, back to back without a reset; the same one takes the same cycles.
+/// More layers than epochs, back to back without a reset. Equal layers take equal cycles.
 static void layers_back_to_back(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@ static int prepare(const char *words, struct mw_error *err)
     return workload_prepare(&workload, words, err);
 }
 
-/// Run a system; its cycles.
+/// Run a system. Returns its cycles.
 static uint64_t pass(const struct mw_tp_system *system)
 {
     return workload_pass(&workload, system, (struct mw_device_choice){0}).layer.cycles;
@@ -86,7 +86,7 @@ static void random_sizes(void **state)
         }
 }
 
-/// Cycles of a sub-layer whose parts have these times per row; phases follow each other.
+/// Cycles of a sub-layer whose parts have these times per row. Its phases run in sequence.
 static uint64_t phases(unsigned gemm_1, unsigned ln, unsigned gemm_2)
 {
     struct mw_error err = {0};

@@ -62,7 +62,7 @@ static void install(void)
     shell("cp build/moeswitch %s", scratch("prefix/bin/moeswitch"));
 }
 
-/// Exit status of a shell's line; `printed` and `said` get what it prints.
+/// Run a line of the shell. Returns its exit status. `printed` and `said` get its output.
 static int run(const char *line)
 {
     char whole[3500];

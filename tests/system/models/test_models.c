@@ -57,7 +57,7 @@ static void assert_device_refused(const struct model_file *f, const char *option
     free(said);
 }
 
-/// A model whose code cannot run, changed as `change` does; its bytes are to be freed.
+/// A model whose code cannot run, changed by `change`. The caller frees its bytes.
 static struct model_file spoiled(const char *model, void (*change)(struct model_file *))
 {
     struct model_file f = load_model(model);
