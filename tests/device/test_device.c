@@ -414,8 +414,7 @@ static void test_faults(void **state)
         known[b] = true;
         if (i % 5 != 4)
             continue;
-        // a block is about to be written, and the frame breaks; then the host brings
-        // the link into step
+        // the frame breaks before a block is written, then the host brings the link into step
         unsigned victim = random32() % BLOCKS;
         struct mw_frame_header h = {.type = MW_FRAME_MEM_WRITE,
                                     .sequence = e->sequence++,

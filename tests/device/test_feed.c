@@ -29,7 +29,7 @@ enum { LIMIT = 20000000 };
 
 static struct endpoints *device;
 
-/// The run of one system on one device; its result, which has the golden bits.
+/// Run one system on one device. Returns the result, which has the golden bits.
 static void run(const struct mw_run_params *p, const struct mw_workload *w, unsigned system,
                 struct mw_result *r)
 {
@@ -116,8 +116,8 @@ static void test_feeding(void **state)
     endpoints_close(device);
 }
 
-/// Two layers of no stream, the second behind a sweep of many rows, as the first one's
-/// registers say; its number.
+/// Feed two layers without streams. The registers of the first make the second wait for a sweep of
+/// many rows. Returns its number.
 static uint32_t feed_slowly(struct endpoints *e)
 {
     const struct mw_frame_register rows[] = {
@@ -128,7 +128,7 @@ static uint32_t feed_slowly(struct endpoints *e)
     return (uint32_t)e->reply.argument;
 }
 
-/// What a host may ask at a bad time.
+/// Requests of a host at a wrong time.
 static void test_states(void **state)
 {
     struct endpoints *e = device = endpoints_open(*state);
@@ -137,7 +137,7 @@ static void test_states(void **state)
     endpoints_sync(e);
     assert_int_equal(endpoints_call(e, MW_FRAME_RESET, 0, 0, NULL, 0), MW_STATUS_OK);
     assert_int_equal(endpoints_call(e, MW_FRAME_FED, 0, 0, NULL, 0), MW_STATUS_STATE);
-    // layers of no stream are done at once; the tables are swept before the first
+    // layers without streams end at once, and the tables are swept before the first
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(endpoints_call(e, MW_FRAME_FEED, i == 0, 0, &epoch, sizeof epoch),
                          MW_STATUS_OK);

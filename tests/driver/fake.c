@@ -116,7 +116,7 @@ static int cfg_read(void *context, uint32_t address, uint32_t *value)
     return 0;
 }
 
-/// What the layer that begins finds; one that echoes is done with its rows at once.
+/// Record the tables when a layer begins. A fake with `echo` finishes its rows at once.
 static void begin(struct fake *f)
 {
     memcpy(f->emap_at_go, fake_fabric(f, FABRIC(emap)), sizeof f->emap_at_go);

@@ -35,7 +35,7 @@ struct fake {
     bool moving;                                 ///< a stuck device looks busy all the same
     uint64_t left;                               ///< cycles to done
     bool flowing; ///< each port has a store flit both ways in every second cycle
-    /// Cycles of a layer that pass while a register of the fabric or of a node is read; NULL: none.
+    /// Cycles of a layer that pass while a register of the fabric or of a node is read. NULL: none.
     unsigned (*read_cycles)(struct fake *f, bool node);
     unsigned go, sweeps, closed, resets;
     uint32_t emap_at_go[64], groups_at_go[64]; ///< those tables when the last layer began

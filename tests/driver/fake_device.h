@@ -25,10 +25,10 @@
 extern struct fake fake;
 extern struct mw_device *device;
 
-/// Open a fake of 4 GPUs with 8-byte flits; close it: set-up and tear-down of a test.
+/// Set-up and tear-down of a test: open and close a fake of 4 GPUs with 8-byte flits.
 int fake_setup(void **state);
 int fake_teardown(void **state);
-/// The device opened anew: what its registers have said of the build since then is read.
+/// Open the device again, to read the changed registers of its build.
 void fake_reopen(void);
 /// ... with all that a build may have.
 void fake_open_with_all(void);

@@ -337,7 +337,7 @@ static void stack(void **state)
     runs(number);
     expect_layer(&b, b.xd_cached, of_epoch_1, 3);
     assert_int_equal(fake.go, 4);
-    // no epoch is left; a layer that counts has one, behind a sweep, and the handle is gone
+    // no epoch is left. A layer that counts gets one after a sweep, and invalidates the handle
     assert_code(mw_feed_layer(device, &a, MW_HANDLE_CACHED, 0, &number), MW_ERR_HANDLE);
     assert_message("no epoch is left");
     assert_code(mw_feed_layer(device, &a, MW_HANDLE_NONE, 0, &number), 0);
@@ -356,7 +356,8 @@ static void stack(void **state)
     runs(number);
 }
 
-/// Four layers wait at most; what the layers of a stack share, and what the device must have.
+/// Refused layers: a fifth one that waits, invalid arguments, and layouts whose shared regions or
+/// sizes differ.
 static void stack_refused(void **state)
 {
     (void)state;

@@ -488,7 +488,8 @@ static void settings_at_their_limits(void **state)
         }
 }
 
-/// What a layer may use is what the build has; what changes no packet is left out in silence.
+/// A layer may use only what the build has. Settings that change no packet are left out without an
+/// error.
 static void primitives(void **state)
 {
     (void)state;

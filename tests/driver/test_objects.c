@@ -458,7 +458,7 @@ static void groups(void **state)
     assert_code(mw_reset(device), 0);
     for (unsigned i = 0; i < 16; i++)
         assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 16 * i), i == 1 ? 12 : 0);
-    // while a layer runs its table stays as it is; the next begins without it
+    // while a layer runs, its table stays unchanged. The next layer begins without the group
     struct mw_layer_config c = small_config();
     struct mw_layout layout;
     const unsigned some[GPUS] = {0};

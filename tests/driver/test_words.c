@@ -284,7 +284,7 @@ static void groups_are_checked(void **state)
     mw_dymulticast_destroy(m);
 }
 
-/// Values, then scales, then zeros up to 16 bytes; the registers say the type.
+/// Values, then scales, then zeros up to 16 bytes. The registers contain the type.
 static void typed_rows(void **state)
 {
     (void)state;

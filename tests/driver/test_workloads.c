@@ -18,7 +18,7 @@
 
 enum { GPUS = 2 };
 
-/// Run `workload` under `system` on a device with these primitives; the line that refuses it.
+/// Run `workload` under `system` on a device with these primitives. Returns the line of the error.
 static const char *refused(char *workload, const char *system, char *rows, uint32_t primitives)
 {
     static struct mw_error err;

@@ -32,7 +32,7 @@ struct waiter {
     atomic_bool waits;
 };
 
-/// A thread that asks for the device with a call.
+/// A thread that acquires the device with a call.
 struct asker {
     pthread_t thread;
     int (*call)(struct mw_device *d);
@@ -40,16 +40,17 @@ struct asker {
 };
 
 int waiting_setup(void **state);
-/// Configure a layer; start it; one that goes on until it is stopped, or for MOST_SLICES.
+/// Configure a layer, start it, and start one that runs until it is stopped, or for MOST_SLICES.
 void configure(void);
 void start(void);
 void start_long(void);
 /// A slice of such a layer.
 void take_time(struct fake *f);
-/// It waits when this returns: in steps of a slice, at the first of which it says so, or
-/// in one that has begun.
+/// Start a thread that waits, and return when it does. Without options.step_cycles it waits in
+/// steps, and has reported the first one. With them, two slices have passed.
 void begin_wait(struct waiter *w);
-/// It has its turn when whoever has the device now lets it go: of a callback of the fake.
+/// Start a thread that queues for the device, and return when it is in the queue. It gets the
+/// device when the present holder, a callback of the fake, releases it.
 void begin_asking(struct asker *a);
 
 #endif

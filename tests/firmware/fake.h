@@ -18,17 +18,17 @@ struct fake {
     uint64_t time;          ///< cycles; grows by 7 with each access
     unsigned feeds, resets, layers, sweeps;
     uint32_t sweep_state; ///< value of state after a sweep
-    /// the host resets after this many accesses, or when hold ends; 0: never
+    /// the host resets after this many accesses, or when hold ends. 0: never
     unsigned reset_in;
     unsigned reset_layers; ///< layers started before that
     bool replied;
     // faults
     uint32_t stuck; ///< this bit of every word of memory reads 0
-    /// this address line of the memories is always 0 (word address bit, from 1); 0: none
+    /// this address line of the memories is always 0 (word address bit, from 1). 0: none
     unsigned dead_line;
     int lost_from; ///< stores of this GPU are lost; -1: none
     bool never_done;
-    /// invalid accesses are kept in the register `fault`; else they fail the test
+    /// true: the register `fault` keeps invalid accesses. false: they fail the test
     bool holes;
     bool no_streams; ///< go runs no stream, and only ends
 };
@@ -41,7 +41,7 @@ void fake_reset(void);
 void fake_command(unsigned kind, uint64_t argument, unsigned words);
 /// The host resets the fabric.
 void fake_host_reset(void);
-/// The reply that command_poll sent: its status and words; fails the test if there is none.
+/// The reply that command_poll sent: its status and words. The test fails if there is none.
 unsigned fake_reply(unsigned *words);
 
 #endif

@@ -24,7 +24,7 @@ enum {
 
 static const uint8_t zeros[MW_HOST_SYNC_GAP];
 
-/// A request, mostly a sensible one; `gap`: zeros go before it.
+/// A request, usually a valid one. `gap`: zeros precede it.
 static size_t make_request(struct input *in, uint16_t *sequence, uint32_t key, bool *gap,
                            uint8_t *bytes)
 {

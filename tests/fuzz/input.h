@@ -20,7 +20,7 @@ static inline unsigned byte(struct input *in)
     return *in->data++;
 }
 
-/// Change a byte of a frame, or cut it; `how` tells the caller what else the input wants.
+/// Change a byte of a frame, or cut it. `how` returns further choices of the input to the caller.
 /// Returns its size.
 static inline size_t damage(struct input *in, uint8_t *bytes, size_t count, unsigned *how)
 {

@@ -123,7 +123,7 @@ void it_sleeps_and_is_roused(void **)
     c.until_two();
     for (unsigned k = 0; k < 5; k++) {
         unsigned looks = 0;
-        // far longer than it waits, if the machine lets it; then it sleeps, and the step rouses it
+        // far longer than its wait, if the machine is idle. Then it sleeps, and the step wakes it
         do
             std::this_thread::sleep_for(milliseconds(200));
         while (c.step() && ++looks < 100);

@@ -26,20 +26,19 @@ typedef void bench_edit(struct bench *b, void *context);
 /// Set the parameters from words as they follow `moeswitch run`, separated by blanks. A later
 /// option overrides an earlier one.
 void bench_options(struct bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/// Make trace, workload and golden result; `edit` may be NULL.
+/// Make trace, workload and golden result. `edit` may be NULL.
 void bench_prepare(struct bench *b, bench_edit *edit, void *context);
 /// Make the golden result again, of values that have changed since.
 void bench_golden(struct bench *b);
 void bench_free(struct bench *b);
 
-/// Run a system. Returns mw_system_run's status; the output is compared, and freed
-/// by mw_result_free.
+/// Run a system. Returns mw_system_run's status. The output is compared. Free it by mw_result_free.
 int bench_run(const struct bench *b, const char *system, struct mw_result *r);
 /// The run must have ended well, with the golden bits and the analytic flit counts.
 void bench_check(const struct bench *b, const char *system, const struct mw_result *r, int status);
-/// Both of these; returns the cycles of all layers.
+/// Run and check. Returns the cycles of all layers.
 uint64_t bench_pass(const struct bench *b, const char *system);
-/// Whether the device has what the system is made of, and lists enough for it.
+/// Whether the device has the primitives of the system, and lists long enough for it.
 bool bench_has(const struct bench *b, const struct mw_system *system);
 /// Options, prepare, every second system that it has, in turn (with MW_LONG all), free.
 void bench_all(const char *options, bench_edit *edit, void *context);

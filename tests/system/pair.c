@@ -337,7 +337,7 @@ static void monitor(struct mw_device *d, struct mw_random *r)
         0);
 }
 
-/// Everything that a layer leaves to be read; the transport compares.
+/// Read all results of a layer. The transport compares them.
 static void read_monitors(struct mw_device *d, unsigned gpus)
 {
     static struct mw_sample list[MW_SERIES_SAMPLES * MW_MAX_PORTS];

@@ -234,7 +234,7 @@ static void test_load_and_back(void **state)
     bus_destroy(bus);
 }
 
-/// What is there is reported before it goes; who does not want it to go, keeps it.
+/// The present image is reported before it is replaced. A callback that refuses keeps it.
 static int refuse(void *context, const uint32_t *words, size_t count)
 {
     assert_int_equal(count, RAM_WORDS);

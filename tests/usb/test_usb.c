@@ -481,8 +481,8 @@ static void *call(void *context)
     return NULL;
 }
 
-/// One thread reads why its call failed while the link fails once more; ThreadSanitizer looks on
-/// where this runs with it.
+/// One thread reads the cause of its failed call while the link fails once more. ThreadSanitizer
+/// checks this in its build.
 static void test_message_of_a_link_that_breaks_again(void **state)
 {
     (void)state;
@@ -520,8 +520,8 @@ static void test_unplug(void **state)
     free(data);
 }
 
-/// Each kind of damage, at many places: the call may fail, and if it does says why;
-/// the next one works.
+/// Each kind of damage, at many places. The call may fail, and then reports the cause. The next one
+/// works.
 static void test_faults(void **state)
 {
     (void)state;

@@ -295,8 +295,8 @@ static void map_experts(void)
     }
 }
 
-/// Rows for experts of GPU 1, by their number on it, as the tables of all GPUs say;
-/// what the layer's end says.
+/// Makes routes for `rows` of each expert of GPU 1, in the tables of all GPUs. Then a layer ends
+/// with an error of GPU 1.
 static void rows_for(const struct mw_layout *l, unsigned k, const unsigned rows[3])
 {
     unsigned left[3] = {rows[0], rows[1], rows[2]};

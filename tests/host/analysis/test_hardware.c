@@ -371,7 +371,7 @@ static void phases_follow_the_last_gpu(void **state)
 
 // ---- the other commands -------------------------------------------------------------------------
 
-/// `bench` parses the same option; its words of refusal are those of `run`.
+/// `bench` parses the same option, and refuses with the messages of `run`.
 static void bench_takes_a_machine(void **state)
 {
     (void)state;

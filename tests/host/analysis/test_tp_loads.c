@@ -84,7 +84,7 @@ static void ranges_are_as_small_as_the_engine_allows(void **state)
 }
 
 /// One ld.cais has all rows, and every row is offered once, in order. GEMM-2 waits for as many rows
-/// as it takes, so that the engine is free for LN; the last rows wait for GEMM-1 and LN.
+/// as it uses, so that the engine is free for LN. The last rows wait for GEMM-1 and LN.
 static void loads_follow_the_offers(void **state)
 {
     (void)state;

@@ -98,7 +98,7 @@ static void assert_refused(const char *words, const char *part)
         fail_msg("%s: \"%s\", expected a line with \"%s\"", words, err_text, part);
 }
 
-/// The options for a device on USB reach the library. No device has this number.
+/// The options for a device on USB reach the library. No device has this serial number.
 static void test_no_device(void **state)
 {
     (void)state;

@@ -51,8 +51,8 @@ static void open_device(struct device *t)
     assert_int_equal(mw_multicast_group(t->all), 0);
 }
 
-/// BAD runs half of its stores, the instruction, and the other half. The other GPUs store all
-/// blocks to all GPUs, too. `code`: the error that the device must record, 0 if none.
+/// Every GPU stores its block to all others. BAD runs the instruction after its first store.
+/// `code`: the error that the device must record, 0 if none.
 static void layer(struct device *t, const struct mw_instr *wrong, unsigned code,
                   struct mw_counters *c)
 {

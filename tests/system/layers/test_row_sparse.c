@@ -149,8 +149,7 @@ static void load_layer(struct rig *t)
     assert_int_equal(mw_streams_load(t->d, &t->layout, t->generator->streams, make_streams, t), 0);
 }
 
-/// Run the prepared layer. Returns mw_wait's status. A stuck device is reset. A simulated one keeps
-/// the contents of its memories.
+/// Run the prepared layer. Returns mw_wait's status.
 static int run(struct rig *t)
 {
     static const unsigned tokens[GPUS] = {TOKENS, TOKENS, TOKENS, TOKENS},
@@ -231,8 +230,9 @@ static void nothing_else_changed(const struct rig *t)
     }
 }
 
-/// Read what a layer with that status has left: output rows are golden, or were not written, which
-/// a mask of the tokens returns.
+/// Read the results of a layer with that status. A stuck device is reset first, which keeps the
+/// memories of a simulated one. Each output row is golden or was not written. Returns a mask of the
+/// tokens that were not written.
 static uint32_t open_tokens(struct rig *t, int status)
 {
     uint32_t open = 0;
