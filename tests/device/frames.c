@@ -120,8 +120,8 @@ void endpoints_session(struct endpoints *e)
 void endpoints_sync(struct endpoints *e)
 {
     endpoints_session(e);
-    // as the protocol asks before bulk: at power-up the firmware tests memories, and
-    // answers when it has
+    // as the protocol requires before bulk: at power-up the firmware tests memories, and answers
+    // when it has
     assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
 }
 

@@ -23,7 +23,7 @@ struct endpoints {
     uint8_t bytes[FRAME_BYTES];
     struct mw_frame_header reply; ///< the last one
     const uint8_t *payload;       ///< of it
-    uint32_t trailer;             ///< status behind the payload
+    uint32_t trailer;             ///< status after the payload
 };
 
 /// Make a device of the model `mwdevice`, or `mwdevice_usb` at its ULPI pins. The test fails if the

@@ -41,7 +41,7 @@ static struct endpoints *open_device(void)
     return e;
 }
 
-/// A SYNC behind a reset of the bus needs no gap: nothing is received in part.
+/// A SYNC after a reset of the bus needs no gap: nothing is received in part.
 static void sync_at_once(struct endpoints *e)
 {
     const struct mw_frame_header h = {.type = MW_FRAME_SYNC,
@@ -110,12 +110,12 @@ static void test_suspend(void **state)
     sync_at_once(e);
     sleep_in(e, &(struct mw_frame_header){.type = MW_FRAME_MEM_WRITE, .argument = 64}, BLOCK, 2000);
     check_block(e, 64);
-    // behind the request, in the middle of the reply
+    // after the request, in the middle of the reply
     sleep_in(e,
              &(struct mw_frame_header){.type = MW_FRAME_MEM_READ, .argument = 64, .count = BLOCK},
              0, 2500);
     assert_memory_equal(e->payload, data, BLOCK);
-    // the device sleeps while it has something to tell
+    // the device sleeps while it has something to send
     sleep_in(e, &(struct mw_frame_header){.type = MW_FRAME_WAIT, .argument = 1000}, 0, 10);
     check_block(e, 64);
     kept = e;

@@ -39,8 +39,8 @@ static uint32_t random32(void)
 
 // ---- devices ------------------------------------------------------------------------------------
 
-/// The one at the pins, between two tests: a bus that is reset and enumerated takes longer than
-/// what most of them ask.
+/// The device at the pins, kept between two tests, because reset and enumeration of the bus take
+/// longer than most tests.
 static struct endpoints *kept;
 
 static bool at_pins(const char *model)
@@ -193,7 +193,7 @@ static void test_answers(void **state)
     const char *model = *state;
     struct endpoints *e = open_device(model);
     struct mw_frame_info info;
-    // asked before the firmware is up: it answers when it is
+    // requested before the firmware runs: it answers when it does
     endpoints_sync(e);
     assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
     assert_int_equal(e->reply.words * 8, sizeof info);
@@ -255,8 +255,8 @@ static void test_restarts(void **state)
     close_device(e, model);
 }
 
-/// Registers that are the firmware's alone answer the host with an error, and nothing happens:
-/// whatever it tries, RESET is answered.
+/// Registers that are the firmware's alone answer the host with an error, and nothing happens: and
+/// RESET is always answered.
 static void test_forbidden(void **state)
 {
     const char *model = *state;

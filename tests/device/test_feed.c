@@ -161,8 +161,8 @@ static void test_states(void **state)
     memcpy(&last, e->payload + 8 * e->reply.words - sizeof last, sizeof last);
     assert_int_equal(last.code, MW_LOG_BUS);
     assert_int_equal(last.detail & 0x7fffffff, hole.address);
-    // RESET while layers wait for sweeps: the rest never starts, and their numbers are
-    // not known any more
+    // RESET while layers wait for sweeps: the rest never starts, and their numbers are no longer
+    // stored
     assert_int_equal(endpoints_call(e, MW_FRAME_RESET, 0, 0, NULL, 0), MW_STATUS_OK);
     uint32_t last_layer = feed_slowly(e);
     assert_int_equal(last_layer, 4);

@@ -62,7 +62,7 @@ static bool failing(struct fake *f)
     return f->calls++ == f->fail_at;
 }
 
-/// What the call that failing() has counted says when it has been carried out.
+/// The status of a call that failing() has counted, after it was executed.
 static int reply(const struct fake *f, long call)
 {
     return call == f->lose_at ? MW_ERR_TIMEOUT : 0;
@@ -86,7 +86,7 @@ static void close_fake(void *context)
     f->closed++;
 }
 
-/// The running layer gets on.
+/// The running layer advances.
 static void pass(struct fake *f, uint64_t cycles)
 {
     uint64_t ran = cycles < f->left || f->stuck ? cycles : f->left;

@@ -348,7 +348,7 @@ static void objects(void **state)
     mw_dymulticast_destroy(NULL);
 }
 
-/// Experts where the program wants them: each once, at a place of its own.
+/// Experts at places of the program: each once, at a place of its own.
 static void places(void **state)
 {
     (void)state;

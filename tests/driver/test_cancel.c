@@ -106,7 +106,8 @@ static void fed(void **state)
     expect_canceled();
 }
 
-// ---- what a call of a handle does beside its layer ----------------------------------------------
+// ---- what a call of a handle does besides its layer
+// ----------------------------------------------
 
 enum {
     TOKENS = 128,
@@ -169,8 +170,8 @@ static void destroy_much(void)
     mw_dymulticast_destroy(object);
 }
 
-/// It is ended at the second write, or at the second read: behind that nothing is moved, and
-/// nothing needs a reset.
+/// It is ended at the second write, or at the second read. After that nothing is moved, and nothing
+/// needs a reset.
 static void ends_at_once(const struct mw_wait_options *o)
 {
     struct mw_progress p;
@@ -229,7 +230,7 @@ static void moves_by_progress(void **state)
 
 static struct asker other;
 
-/// A thread asks for the device, and has its turn when this piece is done.
+/// A thread requests the device, and gets it when this piece is done.
 static void act_by_another(void)
 {
     begin_asking(&other);
@@ -296,7 +297,8 @@ static void moves_by_close(void **state)
     destroy_much();
 }
 
-/// While the tables are cleared: the device may go on with it, so that only a reset helps.
+/// Canceled while the tables are cleared. The device may continue to clear them, so only a reset
+/// helps.
 static void sweep_canceled(void **state)
 {
     (void)state;
@@ -354,7 +356,7 @@ static void *combine_long(void *context)
     return NULL;
 }
 
-/// Whoever waits until another's mw_combine is done may be told to stop, and that one goes on.
+/// A thread that waits for another's mw_combine may be canceled, and the mw_combine continues.
 static void before_its_turn(void **state)
 {
     (void)state;

@@ -92,7 +92,7 @@ static void layers(void **state)
     assert_code(mw_fed_wait(device, number[0], NULL, NULL), MW_ERR_STATE);
 }
 
-/// Numbers go on at 0 behind the largest one.
+/// Numbers continue with 0 after the largest one.
 static void numbers_begin_anew(void **state)
 {
     (void)state;
@@ -298,7 +298,7 @@ static void runs(uint32_t number)
 }
 
 /// Layers at other addresses, with and without a handle: each has its own registers, a mw_feed
-/// behind them those of the configured layer.
+/// after them those of the configured layer.
 static void stack(void **state)
 {
     (void)state;

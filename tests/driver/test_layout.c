@@ -209,7 +209,7 @@ static void refuses(const struct mw_device_info *info, const struct mw_layer_con
     assert_message(cause);
 }
 
-/// The table of gradients lies where stores from the link may land, behind all else.
+/// The table of gradients lies where stores from the link may land, after all other regions.
 static void layouts_of_gradients(struct mw_device_info *info, struct mw_layer_config c)
 {
     struct mw_layout l, without;
@@ -223,7 +223,7 @@ static void layouts_of_gradients(struct mw_device_info *info, struct mw_layer_co
     assert_true(l.end - l.dw_base >= 4 * (uint64_t)c.tokens_per_gpu << l.k_shift);
     assert_true(l.st_lo <= l.dw_base && l.st_hi == l.end);
     assert_int_equal(l.xf_base, l.xd_base);
-    // behind the slots of as many tokens as there are indices
+    // after the slots of as many tokens as there are indices
     c.row_returns = info->row_sparse = true;
     c.tokens_per_gpu = 3;
     assert_code(mw_layout_of(info, &c, &l), 0);
@@ -373,7 +373,7 @@ static void layouts_of_handles(struct mw_device_info *info, struct mw_layer_conf
     INVALID(info, &c, "handle: not with merge_loads");
 }
 
-/// What may be asked for together, and in how many lists of rows.
+/// Which requests may be combined, and in how many lists of rows.
 static void layouts_of_settings(void **state)
 {
     (void)state;
@@ -513,7 +513,7 @@ static void primitives(void **state)
     assert_code(mw_layout_make(device, &c, &l), 0);
 }
 
-/// Regions behind 4 GiB, in memories of 16 GiB.
+/// Regions beyond 4 GiB, in memories of 16 GiB.
 static void large_layouts(void **state)
 {
     (void)state;

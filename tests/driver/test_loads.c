@@ -198,8 +198,8 @@ static void each_store(void **state)
     }
 }
 
-/// Rows that lie apart leave the bytes between them as they are, whatever their distance from
-/// loaded rows is.
+/// Rows that lie apart leave the bytes between them as they are, for any distance from loaded rows
+/// is.
 static void rows_apart(void **state)
 {
     (void)state;
@@ -241,7 +241,8 @@ static void other_bases(void **state)
     refuses("rows at their numbers", 0);
 }
 
-/// Rows of a dispatch land where counts or the allocator say, which is not known before.
+/// Rows of a dispatch land where counts or the allocator determine, which the library cannot
+/// predict.
 static void dispatched_rows(void **state)
 {
     (void)state;
@@ -349,7 +350,8 @@ static void make(void *context, unsigned gpu, struct mw_stream *s)
         s[i] = *of(gpu, i);
 }
 
-/// The message says all, nothing is written, and streams that the library has made are checked too.
+/// The message is complete, nothing is written, and streams that the library has made are checked
+/// too.
 static void message(void **state)
 {
     (void)state;

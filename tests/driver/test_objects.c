@@ -67,7 +67,7 @@ static void assert_own_rows(struct layer *l)
 
 // ---- handles ------------------------------------------------------------------------------------
 
-/// Whatever was dispatched meanwhile, and as often as it is asked for.
+/// Each handle gives its own rows, after any other dispatches, and in each of several combines.
 static void handles(void **state)
 {
     (void)state;
@@ -438,7 +438,7 @@ static struct mw_multicast *make_group(unsigned a, unsigned b)
     return m;
 }
 
-/// A group that nobody has bound has no members, whatever the table holds at first and behind a
+/// A group that is not bound has no members, for any contents of the table at first and after a
 /// reset, and after it was destroyed.
 static void groups(void **state)
 {
@@ -454,7 +454,7 @@ static void groups(void **state)
     mw_multicast_destroy(a);
     assert_int_equal(*fake_fabric(&fake, FABRIC(groups)), 0);
     assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 16), 12);
-    // behind a reset, in which the tables become anything, all of them are as before
+    // after a reset, in which the tables become anything, all of them are as before
     assert_code(mw_reset(device), 0);
     for (unsigned i = 0; i < 16; i++)
         assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 16 * i), i == 1 ? 12 : 0);

@@ -88,7 +88,7 @@ static void open_checks(void **state)
     assert_message("claims 200 GPUs");
 }
 
-/// A device that claims what the library cannot count with is none that it knows.
+/// The library refuses a device whose figures exceed its ranges.
 static void claims_are_checked(void **state)
 {
     (void)state;
@@ -136,8 +136,8 @@ static void open_closes_what_it_opened(void **state)
     mw_close(NULL);
 }
 
-/// What the processor says of itself is what the system says of it, for each name
-/// that a model may need.
+/// The features of the processor are those that the operating system lists, for each name that a
+/// model may need.
 static void cpu(void **state)
 {
     (void)state;
@@ -181,7 +181,7 @@ static void sim_without_model(void **state)
     assert_code(mw_open(&o, &d), MW_ERR_NODEV);
     assert_message("carrier-pigeon: there is none of that name: sim and usb are");
     o.transport = "sim";
-    o.gpus = 31; // which nobody builds
+    o.gpus = 31; // which no build has
     assert_code(mw_open(&o, &d), MW_ERR_NODEV);
     assert_message("make model N=31 F=16 in /");
     o.model = "/nonexistent/libmwsim.so";
@@ -248,7 +248,7 @@ static void memory(void **state)
     assert_code(mw_mem_write(device, list, 1), MW_ERR_IO);
     fake_fail_at(&fake, 0);
     assert_code(mw_mem_read(device, list, 1), MW_ERR_IO);
-    assert_int_equal(mw_total_cycles(device), 0); // the fake cannot tell
+    assert_int_equal(mw_total_cycles(device), 0); // the fake has no such counter
     assert_code(mw_watch(device, NULL, NULL), MW_ERR_CAPACITY);
     assert_message("only a simulated device");
     assert_string_equal(mw_op_name(MW_I_ORDER), "order");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dispatch and combine as two calls on the fake device: which calls each state of a handle allows,
-// the order of waits, and every way to end a phase.
+// Dispatch and combine as two calls: which calls each state of a handle allows, the order of waits,
+// and every way to end a phase.
 #include "waiting.h"
 
 enum { TOKENS = 3, ROW = 16, EXPERTS = 4, K = 2, ROWS = WAITING_GPUS * TOKENS };
@@ -194,7 +194,7 @@ static void received(void **state)
     assert_int_equal(row[0].gpu, 3); // from the last one on
     assert_code(mw_received(a.handle, EXPERTS - 1, row, x[0], ROWS, &count, NULL), 0);
     assert_int_equal(count, 0);
-    // a table that says something else: a row twice, one too many, one beyond, one of another epoch
+    // a table with other contents: a row twice, one too many, one beyond, one of another epoch
     uint32_t *entry = (uint32_t *)(void *)(fake.mem[0] + layout.al_base);
     const uint32_t was = entry[0];
     assert_true(was >> 31);
@@ -400,7 +400,7 @@ static void others_turn(void **state)
     combines(&a);
 }
 
-/// A dispatch that gets on no more ends nobody's wait but by a time limit, and goes on.
+/// A dispatch without progress ends a wait only by a time limit, and continues.
 static void stuck(void **state)
 {
     (void)state;
@@ -539,7 +539,8 @@ static int close_it(struct mw_device *d)
     return 0;
 }
 
-/// A call that has its turn between two phases, or behind the last one, before mw_combine goes on.
+/// A call that gets the device between two phases, or after the last one, before mw_combine
+/// continues.
 static void between_phases(void **state)
 {
     static int (*const calls[])(struct mw_device *) = {mw_reset, mw_cancel, close_it};

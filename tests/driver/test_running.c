@@ -79,7 +79,7 @@ static void registers(void **state)
     assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 3 << 8 | 2 << 16 | 8u << 24);
 }
 
-/// Of a device that merges loads, the switch and the GPUs are told which rows those are.
+/// Of a device that merges loads, the switch and the GPUs get the range of those rows.
 static void loads_are_configured(void **state)
 {
     (void)state;
@@ -118,12 +118,12 @@ static void loads_are_configured(void **state)
     c.load_bytes = 0;
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);
     assert_int_equal(*fake_fabric(&fake, FABRIC(loads)) >> 31, 0);
-    l.load_base = fake.gpus * (uint64_t)FAKE_MEM; // behind the memory
+    l.load_base = fake.gpus * (uint64_t)FAKE_MEM; // after the memory
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
 }
 
-/// Kept answers have MW_KEPT_STORES credits of each uplink: GPUs use the others, or fewer if told
-/// so.
+/// Kept answers have MW_KEPT_STORES credits of each uplink: GPUs use the others, or fewer if so
+/// configured.
 static void kept_answers_have_credits(void **state)
 {
     (void)state;
@@ -346,7 +346,7 @@ static void progress_and_timeout(void **state)
     assert_code(mw_wait(device, &o, NULL), 0);
 }
 
-static uint32_t *moves; ///< the counter that goes on while a layer runs
+static uint32_t *moves; ///< the counter that advances while a layer runs
 static unsigned runs_left;
 
 static void go_on(struct fake *f)
@@ -356,7 +356,7 @@ static void go_on(struct fake *f)
     f->stuck = runs_left > 0;
 }
 
-/// A layer in which anything goes on is not stuck: flits of any class of any port, up or down,
+/// A layer in which anything advances is not stuck: flits of any class of any port, up or down,
 /// tokens, tiles, instructions.
 static void anything_is_progress(void **state)
 {

@@ -70,10 +70,10 @@ static void struct_sizes(void **state)
 
 enum {
     LATER = 256
-}; // bytes behind a struct that the library may look at: later headers have more fields
+}; // bytes after a struct that the library may read: later headers have more fields
 
-/// Memory that ends LATER bytes behind a struct of `bytes` bytes, where it may be read and
-/// what follows may not.
+/// Memory that ends LATER bytes after a struct of `bytes` bytes, where it may be read and what
+/// follows may not.
 static void *at_the_edge(size_t bytes, void **pages, size_t *length)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -269,7 +269,7 @@ static void versions_and_names(void **state)
 #undef CHECK
 }
 
-/// The message is that of the last call that failed, whatever has succeeded since.
+/// The message is that of the last call that failed, even if later calls succeeded.
 static void message_stays(void **state)
 {
     (void)state;

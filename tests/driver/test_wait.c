@@ -10,7 +10,8 @@ enum { POLL_MS = 5000 };
 
 // ---- turns --------------------------------------------------------------------------------------
 
-/// All that may be asked while a layer runs is answered between the slices of another's wait.
+/// Every request that is allowed while a layer runs is answered between the slices of another's
+/// wait.
 static void a_wait_delays_no_other(void **state)
 {
     (void)state;
@@ -69,8 +70,8 @@ static void several_wait(void **state)
     assert_code(mw_wait(device, NULL, NULL), 0);
 }
 
-/// Results that are nobody's any more: of a device that was reset, and of a layer after
-/// which others were fed.
+/// Results that no call can read any more: of a device that was reset, and of a layer after which
+/// others were fed.
 static void nothing_to_wait_for(void **state)
 {
     (void)state;
@@ -207,7 +208,7 @@ static void descriptor(void **state)
     assert_int_equal(mw_event_fd(device), fd);
     assert_false(readable(fd, 0));
     for (unsigned i = 0; i < 3; i++) {
-        start(); // and nobody calls the device
+        start(); // and no thread calls the device
         assert_true(readable(fd, POLL_MS));
         assert_int_equal(ended(fd), 1);
         assert_false(readable(fd, 0));
@@ -226,7 +227,7 @@ static void descriptor(void **state)
     assert_code(mw_reset(device), 0);
     fake.on_run = NULL;
     fake.stuck = false;
-    // a result that nobody has taken makes room for the next
+    // a result that no call has read makes room for the next
     for (unsigned i = 0; i < 2; i++) {
         start();
         assert_true(readable(fd, POLL_MS));
@@ -240,7 +241,7 @@ static void break_down(struct fake *f)
     fake_fail_at(f, 0);
 }
 
-/// It is readable, too, when the device does not answer any more: whoever polls
+/// It is readable, too, when the device does not answer any more. Otherwise a thread that polls
 /// would wait for ever.
 static void descriptor_of_a_device_that_fails(void **state)
 {
@@ -290,7 +291,7 @@ static void signals_are_the_programs(void **state)
     sigemptyset(&one);
     sigaddset(&one, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &one, &before);
-    assert_int_equal(kill(getpid(), SIGUSR1), 0); // whoever takes it ends the program
+    assert_int_equal(kill(getpid(), SIGUSR1), 0); // each thread that takes it ends the program
     for (unsigned had = slices; slices < had + 5;)
         usleep(PAUSE_US);
     assert_int_equal(sigpending(&pending), 0);

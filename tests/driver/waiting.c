@@ -6,7 +6,7 @@
 static const unsigned SOME[WAITING_GPUS] = {2, 2, 2, 2};
 atomic_uint slices;
 
-/// A slice takes its time, and the layer gets on.
+/// A slice takes its time, and the layer advances.
 void take_time(struct fake *f)
 {
     usleep(PAUSE_US);

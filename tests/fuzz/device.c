@@ -75,7 +75,7 @@ static bool drain(struct mwd_device *device, uint32_t *key)
             continue;
         have += (size_t)count;
         if (count == PACKET)
-            continue; // the transfer goes on
+            continue; // the transfer continues
         struct mw_frame_header h;
         if (have < sizeof h)
             abort();

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         uint64_t argument = (uint64_t)data[2] << 24 | data[3];
         fake.time += (uint64_t)data[3] << 40;
         if (data[0] & 0x80) {
-            // what the hardware may report or somebody may type, and a start
+            // what the hardware may report or a user may type, and a start
             fake.regs.fabric[offsetof(mw_fabric_t, state) / 4] = data[1];
             fake.regs.fabric[offsetof(mw_fabric_t, node_error) / 4] = data[2];
             fake.regs.soc[offsetof(mw_soc_t, link) / 4] = (uint32_t)data[3] << 16 | data[2] << 8;

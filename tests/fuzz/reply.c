@@ -42,7 +42,7 @@ static bool refused(const struct mw_frame_header *h)
     return h->type == MW_FRAME_LINK_ERROR || h->sequence % 61 == 60;
 }
 
-/// Whether the payload is wanted, or only checked.
+/// Whether the payload is stored, or only checked.
 static bool wanted(const struct mw_frame_header *h)
 {
     return h->sequence % 2;
@@ -154,7 +154,7 @@ static void read_transfer(struct reader *r, const uint8_t *bytes, size_t count)
 
 // ---- the input ----------------------------------------------------------------------------------
 
-/// A transfer: mostly a good frame, then damaged as the input says.
+/// A transfer: usually a good frame, then damaged as the input defines.
 static size_t make_transfer(struct input *in, uint8_t *bytes)
 {
     static const uint8_t types[] = {MW_FRAME_SYNC, MW_FRAME_INFO, MW_FRAME_MEM_READ, MW_FRAME_WAIT};

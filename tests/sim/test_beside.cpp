@@ -34,7 +34,7 @@ struct counter {
         if (slow_ms && by != own)
             std::this_thread::sleep_for(milliseconds(slow_ms));
     }
-    // One piece, by whoever does it: true if that was the other thread.
+    // One piece, by either thread: true if that was the other thread.
     bool step()
     {
         const uint64_t before = seen[63];

@@ -48,7 +48,7 @@ struct pair_of_models {
         }
     }
 
-    // numbers that meet each other now and then
+    // numbers that are sometimes equal
     uint32_t word()
     {
         uint32_t x = static_cast<uint32_t>(random());

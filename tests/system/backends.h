@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole runs of a model in lanes beside a plain one.
+// Whole runs of a model in lanes, compared with a plain one.
 #ifndef MW_TEST_BACKENDS_H
 #define MW_TEST_BACKENDS_H
 

@@ -12,7 +12,7 @@
 
 enum { MAX_WORDS = 80 };
 
-/// Whether a word says what another does: the same option, and of --set the same setting.
+/// Whether two words set the same thing: the same option, and of --set the same setting.
 static bool says_the_same(char **word, char **other)
 {
     if (strcmp(word[0], other[0]) != 0 || strcmp(word[0], "--set") != 0)

@@ -143,7 +143,7 @@ void assert_interrupts(const char *words, int number, const char *message)
     free(text);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 128 + number);
-    // of processor time, which other tests beside it do not change
+    // of processor time, which concurrent tests do not change
     double seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec - from.tv_sec) +
                      1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) -
                      1e-9 * (double)from.tv_nsec;

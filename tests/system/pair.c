@@ -371,7 +371,7 @@ void pair_any_layers(const struct pair_models *models, unsigned layers)
     close_pair(&p);
 }
 
-/// What each hub says of itself and of the packets that the switch rejected.
+/// What each hub reports of itself and of the packets that the switch rejected.
 static void read_nodes(struct pair *p)
 {
     for (unsigned g = 0; g < p->models->gpus; g++) {

@@ -12,8 +12,8 @@ struct workload {
     struct mw_tp_problem problem;
 };
 
-/// Parse the options behind `run`, and prepare, as the command does. MW_EXIT_INPUT,
-/// and a line: refused.
+/// Parse the options after `run`, and prepare, as the command does. MW_EXIT_INPUT, and a line:
+/// refused.
 int workload_prepare(struct workload *w, const char *words, struct mw_error *err);
 /// The same. The test fails if the workload is refused.
 void workload_make(struct workload *w, const char *words);

@@ -44,7 +44,7 @@ static char *out_text, *error_text;
 
 static struct {
     char name[32], path[64];
-} names[24]; ///< of the files that were asked for
+} names[24]; ///< of the requested files
 
 static const char *in_folder(const char *name)
 {
@@ -364,7 +364,7 @@ static void test_no_device(void **state)
     make_image(MWD_RUNS, 3);
     assert_int_equal(mw_firmware_load(&sim, made, WORDS, NULL, NULL), MW_ERR_NODEV);
     assert_int_equal(mw_firmware_read(&sim, made, WORDS, &count), MW_ERR_NODEV);
-    // somebody else has it
+    // another process has it
     bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     struct mw_open_options o = options(SMALL_TIMEOUT);
     struct mw_device *other;
@@ -412,8 +412,8 @@ static void test_ram_that_forgets(void **state)
     bus_destroy(bus);
 }
 
-/// A host that goes away at any moment of a load: the device says what is wrong with it, and the
-/// next load mends it. What was kept is not lost to what is damaged.
+/// A host that ends at any moment of a load. The device reports its error, and the next load
+/// repairs it. The saved image is not replaced by a damaged one.
 static void test_host_that_ends(void **state)
 {
     (void)state;
@@ -460,7 +460,8 @@ static void test_host_that_ends(void **state)
     assert_true(held > 10 && mended > 5);
 }
 
-/// Held by somebody who is gone, and then given one that does not answer: it is held as it was.
+/// A load that was interrupted leaves the processor held. Then a load of an image that does not
+/// answer leaves it held, too.
 static void test_held_before(void **state)
 {
     (void)state;
@@ -481,8 +482,8 @@ static void test_held_before(void **state)
     bus_destroy(bus);
 }
 
-/// A firmware that a device already has and that answers nothing: the library says so, and a load
-/// needs none of its answers.
+/// The firmware of a device answers nothing. The library reports it, and a load needs none of its
+/// answers.
 static void test_mend(void **state)
 {
     (void)state;
@@ -506,8 +507,8 @@ static void test_mend(void **state)
     }
 }
 
-/// Damage on the way: what is lost is sent again, or the call says what failed and
-/// the next one mends it.
+/// Damaged transfers. The lost data are sent again, or the call reports what failed and the next
+/// one repairs it.
 static void test_faults(void **state)
 {
     (void)state;

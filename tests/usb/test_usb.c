@@ -90,7 +90,7 @@ static void check_well(struct mw_device *device)
 // ---- set-up -------------------------------------------------------------------------------------
 
 static struct bus *bus;
-static struct bus_device *stub;  ///< plugged into it as A, where a test asks for it,
+static struct bus_device *stub;  ///< plugged into it as A, if a test requests it,
 static struct mw_device *opened; ///< and open
 
 static int make_bus(void **state)
@@ -240,7 +240,7 @@ static void test_selftest_of_many(void **state)
     mw_close(device);
 }
 
-/// What was known of the device stays known when it does not answer once.
+/// The stored data of the device stay when it does not answer once.
 static void test_firmware_lost(void **state)
 {
     (void)state;
@@ -254,8 +254,8 @@ static void test_firmware_lost(void **state)
     assert_int_equal(mw_selftest(opened, 1, result, BUS_GPUS, &count), 0);
 }
 
-/// Layers of the stub are done as soon as they are started: what is fed, and what a device
-/// of version 1.0 says.
+/// Layers of the stub are done as soon as they are started. Tested are fed layers, and the answers
+/// of a device of version 1.0.
 static void test_feed(void **state)
 {
     (void)state;
@@ -421,7 +421,7 @@ static void test_timeout(void **state)
     assert_int_equal(mw_partition_set(opened, 0, 1), MW_ERR_TIMEOUT);
     assert_message("SYNC");
     bus_freeze(stub, false);
-    // nobody can tell whether that register was written
+    // whether that register was written is undefined
     struct mw_transfer t = {.bytes = 16, .data = data};
     assert_int_equal(mw_mem_read(opened, &t, 1), MW_ERR_STATE);
     assert_message("call mw_reset");
@@ -433,7 +433,7 @@ static void test_timeout(void **state)
     free(data);
 }
 
-/// Requests that begin a layer and whose replies do not come: nobody begins another before a reset.
+/// Requests that begin a layer and whose replies are lost. No other layer begins before a reset.
 static void test_lost_layer(void **state)
 {
     (void)state;
@@ -461,7 +461,7 @@ static void test_lost_layer(void **state)
 struct caller {
     int status;
     char message[256];
-    atomic_int read, end; ///< relaxed: they must not order what they tell of
+    atomic_int read, end; ///< relaxed: they must not order the data that they announce
 };
 
 static void wait_for(atomic_int *what)

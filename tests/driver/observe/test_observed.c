@@ -200,7 +200,7 @@ static void series_goes_on(void **state)
                                start = from > oldest ? from : oldest;
                 // what the ring has lost meanwhile, and the place that is being written
                 unsigned whole = ahead[a] && now + 1 > KEPT ? now + 1 - KEPT : 0;
-                whole = start == recorded[r] ? start : whole; // nothing was asked for
+                whole = start == recorded[r] ? start : whole; // no request was sent
                 whole = whole > recorded[r] ? recorded[r] : whole > start ? whole : start;
                 if (from + 3 < recorded[r] && from > oldest + 3 && from % 7 &&
                     (from + KEPT - now) % KEPT > 3)

@@ -206,7 +206,7 @@ static void lost_feed(void **state)
     assert_code(mw_fed_wait(device, number, NULL, NULL), 0);
 }
 
-/// A look that fails costs nothing that is known.
+/// A read that fails loses no stored state.
 static void looks_fail(void **state)
 {
     (void)state;
@@ -299,7 +299,8 @@ static void unplugged(void **state)
     assert_message("open it again");
 }
 
-// ---- what a device says of itself ---------------------------------------------------------------
+// ---- what a device reports of itself
+// ---------------------------------------------------------------
 
 static int open_with(uint32_t offset, uint32_t value)
 {
@@ -333,7 +334,7 @@ static void sizes(void **state)
     assert_message(" 0 open rows");
 }
 
-/// Firmware that does not answer costs nothing that is known of it.
+/// Firmware that does not answer loses nothing that was read of it before.
 static int firmware(void *context, struct mw_firmware *f)
 {
     (void)context;

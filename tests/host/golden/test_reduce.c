@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the golden model of reductions: conversions of fp16 against integer arithmetic, min and
-// max as PTX defines them, integers at their ends, and the order of terms.
+// The golden model of reductions: conversions of fp16 against integer arithmetic, min and max as
+// PTX defines them, integers at their ends, and the order of terms.
 #include "host/support.h"
 
 #include "golden/golden.h"

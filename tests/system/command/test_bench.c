@@ -278,7 +278,7 @@ static void seeds(void **state)
                                      "--seed %u",
                                      seed[i]),
                          MW_EXIT_OK);
-        text[i] = strdup(strchr(out_text, '\n')); // the first line tells the seed
+        text[i] = strdup(strchr(out_text, '\n')); // the first line has the seed
     }
     assert_string_equal(text[0], text[1]);
     assert_string_not_equal(text[1], text[2]);
@@ -334,7 +334,7 @@ static uint64_t result_of(const struct mw_bench *b)
     if (b->pattern->fewest)
         return b->result + b->size / b->info.gpus + 4; // its own block, which alltoall leaves alone
     if (!b->pattern->gates)
-        return 4; // token 0, whatever its list says
+        return 4; // token 0, for any list
     return (b->pattern->make == mw_bench_combine ? b->layout.out_base : b->layout.xd_base) + 4;
 }
 
@@ -433,7 +433,7 @@ static void refuses_bad_options(void **state)
     REFUSES("unicast --csv=", "--csv: the name is empty");
 }
 
-/// What no option shows: the device says no.
+/// What no option shows: the device refuses it.
 static void refuses_what_the_device_cannot_hold(void **state)
 {
     (void)state;
@@ -529,7 +529,7 @@ static void refuses_before_it_builds(void **state)
             fail_msg("%s: %s", words, err_text);
     }
     assert_int_equal(run_command("bench alltoall --gpus 31 --maxbytes 64K"), MW_EXIT_FAILED);
-    assert_non_null(strstr(err_text, "no-model")); // what fits fails for want of it
+    assert_non_null(strstr(err_text, "no-model")); // what fits fails because it is missing
     unsetenv("MOESWITCH_MODEL");
 }
 

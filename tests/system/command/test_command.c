@@ -506,7 +506,7 @@ static void refuses_bad_files(void **state)
     REFUSES(SMALL_RUN "--trace /nowhere/at/all", "/nowhere/at/all");
 }
 
-/// What no trace and no option shows: the device says no.
+/// What no trace and no option shows: the device refuses it.
 static void refuses_what_the_device_cannot_hold(void **state)
 {
     (void)state;

@@ -198,7 +198,7 @@ static void no_reader(void **state)
     }
 }
 
-/// A full disk is no success, whatever printed there.
+/// A full disk is no success, for any command that prints there.
 static void reports_output_that_is_lost(void **state)
 {
     (void)state;

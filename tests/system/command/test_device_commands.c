@@ -47,7 +47,7 @@ static void test_info(void **state)
     assert_out("320 entries and 16.0 KiB of kept answers at a port\n");
 }
 
-/// A device without all primitives says which systems it cannot run, and for want of what.
+/// A device without all primitives reports which systems it cannot run, and the missing primitive.
 static void test_info_lacks(void **state)
 {
     (void)state;

@@ -40,7 +40,7 @@ static void takes(const struct mw_option_table *t, const struct mw_option *o, co
         fail_msg("%s --%s %s is in its range: %s", t->command, o->name, value, err.text);
 }
 
-/// The line has what help says of the range.
+/// The line has the range as help states it.
 static void refuses(const struct mw_option_table *t, const struct mw_option *o, const char *value,
                     const char *range)
 {
@@ -148,7 +148,8 @@ static const char *const small_run[][2] = {
     {"--gpus", "2"},           {"--flit-bytes", "8"}, {"--experts", "16"}, {"--k", "2"},
     {"--tokens-per-gpu", "2"}, {"--hidden", "16"},    {"--tile", "2"}};
 
-/// Where an end of one range contradicts the small run's other sizes: what must be said instead.
+/// Where an end of one range contradicts the small run's other sizes: the message that must appear
+/// instead.
 static const struct {
     const char *option, *line;
 } contradicts[] = {{"--experts", "experts per GPU"},
@@ -215,7 +216,7 @@ static int ask_device(const char *option, const char *value)
     return status;
 }
 
-/// What a value must be besides in its range, help says: what the parser then asks for.
+/// Help states what a value must be besides in its range. The parser requires the same.
 static void help_shows_all_other_terms(void **state)
 {
     (void)state;
@@ -256,7 +257,7 @@ static void help_shows_all_other_terms(void **state)
     }
 }
 
-/// What is known of a device before there is one is what it then says.
+/// The predicted figures of a device are those that it later reports.
 static void built_is_what_was_said(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ static void assert_same_table(const char *folder)
 
 // ---- what is whole ------------------------------------------------------------------------------
 
-/// A result, as the file system knows it: a file that is written anew is another one.
+/// A result, as the file system identifies it: a rewritten file is another one.
 struct result {
     char name[256];
     ino_t inode;
@@ -139,7 +139,7 @@ static void wait_for_the_end(const char *folder)
     }
 }
 
-/// A run of many minutes does not go on when nobody waits for it.
+/// A run of many minutes does not continue when no process waits for it.
 static void runs_end_with_their_sweep(void **state)
 {
     (void)state;

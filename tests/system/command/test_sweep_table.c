@@ -54,7 +54,7 @@ static const char *cell_of(const char *path, unsigned row, const char *name)
     return cell;
 }
 
-/// Of tensor-parallel workloads a row has all that the report says of them.
+/// Of tensor-parallel workloads a row has all that the report states of them.
 static void workloads_have_their_columns(void **state)
 {
     (void)state;

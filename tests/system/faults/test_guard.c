@@ -25,8 +25,8 @@ struct device {
     struct mw_layout layout;
     struct mw_multicast *all, *two; ///< all GPUs; two that behave
     uint8_t own[GPUS][BLOCK];
-    uint8_t memory[GPUS][SPACE]; ///< as read behind a layer
-    uint8_t right[GPUS][SPACE];  ///< behind the layer in which nobody misbehaved
+    uint8_t memory[GPUS][SPACE]; ///< as read after a layer
+    uint8_t right[GPUS][SPACE];  ///< after the layer in which no GPU misbehaved
     uint64_t cycles;             ///< of that
     bool sums;                   ///< GPUs 0 and 1 add blocks, of all GPUs and of each other
     unsigned bad;                ///< mask of the GPUs that misbehave
@@ -382,7 +382,7 @@ static void by_software(void **state)
     close_device(&t);
 }
 
-/// `moeswitch run` ends, and says which port is down.
+/// `moeswitch run` ends, and reports which port is down.
 static void a_run_names_the_port(void **state)
 {
     (void)state;

@@ -135,7 +135,8 @@ struct copies {
 typedef int (*instruction)(struct mw_stream *s, unsigned group, uint64_t from, uint32_t bytes,
                            uint64_t to);
 
-/// GPU 1 takes a block to that group: what it says, and what is in the scratch areas behind it.
+/// GPU 1 runs `op` with a block and that group. Returns the status of the layer, and the scratch
+/// areas after it.
 static int copy(const struct copies *t, instruction op, unsigned group, uint8_t (*got)[2 * BLOCK])
 {
     const unsigned none[GPUS] = {0};

@@ -35,7 +35,7 @@ struct rogue {
     uint32_t waited;  ///< event counters that the layer waits for
     unsigned counter; ///< one that the rogue waits for, MW_EVENTS: none is left
     bool events;      ///< there are SW8 and the others
-    bool lost;        ///< it may lose its own rows: the others wait for nothing behind them
+    bool lost;        ///< it may lose its own rows: the others wait for nothing after them
     uint16_t *out;
 };
 
@@ -46,7 +46,7 @@ static unsigned below(struct rogue *g, uint64_t end)
 
 // ---- instructions -------------------------------------------------------------------------------
 
-/// A counter of software that nobody waits for, or one that packets do not count.
+/// A counter of software that no stream waits for, or one that packets do not count.
 static unsigned any_counter(struct rogue *g)
 {
     static const unsigned none[] = {MW_EV_COUNTS, MW_EV_ROWS_DONE, MW_EV_TOKENS,
@@ -132,9 +132,9 @@ static struct mw_instr any_operands(struct rogue *g, unsigned op)
     return in;
 }
 
-/// Such as may come at any time: it retires, and what the others wait for stays as it is.
-/// `last`: nothing that they wait for is behind it, so that it may also wait for the unit
-/// that adds up their rows.
+/// Such as may come at any time: it retires, and what the others wait for stays as it is. `last`:
+/// nothing that they wait for follows it, so that it may also wait for the unit that adds up their
+/// rows.
 static struct mw_instr any_at_once(struct rogue *g, bool last)
 {
     static const unsigned ops[] = {MW_I_SIGNAL,       MW_I_FLAG,      MW_I_FENCE,
@@ -193,14 +193,14 @@ static bool again(struct rogue *g, const struct mw_stream *s, unsigned done, str
     return true;
 }
 
-/// Counts and dispatches at random before, among and behind its own: of tokens that the layer's
-/// are, or rows without gate weights.
+/// Counts and dispatches at random before, among and after its own: of tokens that the layer's are,
+/// or rows without gate weights.
 static struct mw_instr any_rows(struct rogue *g)
 {
     static const unsigned ops[] = {MW_I_COUNT, MW_I_DYMULTIMEM_ST, MW_I_ST_ROWSP};
     struct mw_instr in =
         any_operands(g, ops[below(g, sizeof ops / sizeof *ops - !uses(g, MW_I_ST_ROWSP))]);
-    // a stream ends where a store says the places of rows that no gate weights follow
+    // a stream ends where a store reports the places of rows that no gate weights follow
     in.flags =
         in.op == MW_I_COUNT || (in.op == MW_I_ST_ROWSP && uses(g, MW_I_FLAG)) ? 0 : below(g, 2);
     return in;
@@ -322,7 +322,7 @@ static void load_layer(struct rogue *g)
         fail_msg("%s", mw_message());
 }
 
-/// Every stream of the others has ended, whatever became of the rogue's.
+/// Every stream of the others has ended, for any state of the rogue's.
 static void others_have_ended(const struct rogue *g)
 {
     for (unsigned i = 0; i < MW_STREAMS * g->gpus; i++) {

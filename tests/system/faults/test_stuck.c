@@ -114,7 +114,7 @@ static void counters_that_are_too_low(void **state)
     mw_close(d);
 }
 
-/// An event that nobody signals, which a long stream waits for.
+/// A long stream waits for an event that no GPU signals.
 static void event_that_never_comes(void **state)
 {
     (void)state;

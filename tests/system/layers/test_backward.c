@@ -460,7 +460,7 @@ static void stale(void **state)
     clean_up();
 }
 
-/// As many cached layers as there are epochs behind a sweep, whatever their programs.
+/// As many cached layers as there are epochs after a sweep, for any programs.
 static void epochs(void **state)
 {
     (void)state;

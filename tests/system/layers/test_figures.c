@@ -58,7 +58,7 @@ static void real_layer(void **state)
     assert_true(part16.strict_share >= 0.78);
 }
 
-/// The shares of the strict bound that are asked of `moeswitch`, with 512 tokens per GPU.
+/// The shares of the strict bound that `moeswitch` must reach, with 512 tokens per GPU.
 static void moeswitch(void **state)
 {
     (void)state;
@@ -138,8 +138,8 @@ static void overlap(void **state)
     on_layers(asked, slower, "overlap");
 }
 
-/// A layer of a trace, and the share of its own bound that is asked of a system there
-/// on 8 and on 16 GPUs.
+/// A layer of a trace, and the share of its own bound that a system must reach there on 8 and on 16
+/// GPUs.
 struct asked_of_both {
     const char *trace;
     unsigned layer;
@@ -272,7 +272,7 @@ static void compare_flits(const char *trace, unsigned layer, unsigned gpus)
     bench_free(&b);
 }
 
-/// The share of its own bound that is asked of `nvls`, and what it sends.
+/// The share of its own bound that `nvls` must reach, and what it sends.
 static void nvls(void **state)
 {
     (void)state;
@@ -298,8 +298,7 @@ static void nvls(void **state)
     }
 }
 
-/// Four GPUs: links of a flit per cycle are faster than the GPU behind them, those of
-/// half the rate are full.
+/// Four GPUs: links of a flit per cycle are faster than their GPU, those of half the rate are full.
 static void wide_gpu(void **state)
 {
     (void)state;

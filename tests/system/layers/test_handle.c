@@ -322,13 +322,13 @@ static void refused_by_the_device(void **state)
     refused_by_gpus(&t, 1);
     pass(&t, MW_HANDLE_NONE, MW_PASS_FORWARD); // epoch 2
     refused_by_gpus(&t, 0);                    // 3: another layer has counted
-    pass(&t, MW_HANDLE_NONE, MW_PASS_FORWARD); // epoch 0, behind a sweep
+    pass(&t, MW_HANDLE_NONE, MW_PASS_FORWARD); // epoch 0, after a sweep
     refused_by_gpus(&t, 2);
     assert_int_equal(mw_reset(t.d), 0);
     assert_int_equal(mw_expert_map_even(t.d, EXPERTS), 0);
     for (unsigned epoch = 0; epoch < 4; epoch++) // nothing has counted since the reset
         refused_by_gpus(&t, epoch);
-    pass(&t, MW_HANDLE_KEEP, MW_PASS_FORWARD); // all is well behind them
+    pass(&t, MW_HANDLE_KEEP, MW_PASS_FORWARD); // all is well after them
     pass(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD);
     close_layers(&t);
 }

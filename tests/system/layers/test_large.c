@@ -12,7 +12,7 @@ static void sixteen_gpus(void **state)
     bench_all(
         "--gpus 16 --flit-bytes 16 --hidden 64 --experts 64 --k 6 --tokens-per-gpu 8 --tile 2",
         NULL, NULL);
-    // a GPU tells how many rows it has for each of 64 experts: in two packets
+    // a GPU reports its number of rows for each of 64 experts in two packets
     bench_all("--gpus 16 --flit-bytes 16 --hidden 64 --experts 1024 --k 16 --tokens-per-gpu 16 "
               "--tile 1",
               NULL, NULL);

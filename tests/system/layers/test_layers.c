@@ -171,7 +171,7 @@ struct parts {
     struct mw_device *d;
     struct mw_layer_config config;
     struct mw_layout layout;
-    struct mw_multicast *pair, *all; ///< GPUs 0 and 1; everybody
+    struct mw_multicast *pair, *all; ///< GPUs 0 and 1, all GPUs
     uint32_t reach[GPUS];
     uint8_t memory[GPUS][SPACE];
 };

@@ -12,7 +12,7 @@
 #define N2 "--gpus 2 --flit-bytes 8 --experts 8 --k 3 "
 #define ON "--set packet_manager=1 "
 
-/// Flits of class STORE on all uplinks, and the rest of what one layer tells.
+/// Flits of class STORE on all uplinks, and the other results of one layer.
 struct measured {
     uint64_t cycles, stores;
     struct mw_merging merging;
@@ -126,7 +126,7 @@ static void scattered_stores_become_lines(void **state)
 }
 
 /// Rows of moe-hub share the uplink with those that return: merging takes most of what small stores
-/// cost off again. The row counts that each GPU sends to each other one, behind the stores before,
+/// cost off again. The row counts that each GPU sends to each other one, after the earlier stores,
 /// cut a window of 4 lines at most in two.
 static void row_sparse_stores_become_lines(void **state)
 {

@@ -177,7 +177,7 @@ static void own_experts(void **state)
     }
 }
 
-/// Rows of every type arrive as they were given, whatever way they take, with the golden bits.
+/// Rows of every type arrive unchanged on every path, with the golden bits.
 static void typed(void **state)
 {
     (void)state;

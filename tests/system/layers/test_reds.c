@@ -175,8 +175,8 @@ static void sums_and_counts(void **state)
     tear_down();
 }
 
-/// When a FLAG takes effect, its source's contributions are in memory, whatever sum_cycles is. Sums
-/// that no red completes leave the switch after sum_cycles, and the home counts the row.
+/// When a FLAG takes effect, its source's contributions are in memory, for any value of sum_cycles.
+/// Sums that no red completes leave the switch after sum_cycles, and the home counts the row.
 static void flags_and_times(void **state)
 {
     (void)state;
@@ -401,8 +401,8 @@ static void dispatch_beside_counts(void **state)
     tear_down();
 }
 
-/// A partition of GPUs 0 and 1 pushes in step, whatever GPU 2 reports. Its report of a tile outside
-/// its own partition is refused.
+/// A partition of GPUs 0 and 1 pushes in step, for any reports of GPU 2. Its report of a tile
+/// outside its own partition is refused.
 static void sync_of_a_partition(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Errors in layers whose rows go to each expert separately (moe-hub, flashdmoe): a region that is
-// too small, a signal that does not fit its rows, a store of an older layer, a bad list. Each is an
-// error by its name, at its GPU. Nothing else is written. The other GPUs end with the golden bits,
-// and the next layer takes its usual cycles.
+// too small, a wrong signal, a store of an older layer, a bad list. Each is an error by its name,
+// at its GPU. Nothing else is written. The other GPUs end with the golden bits, and the next layer
+// takes its usual cycles.
 #include "system/command.h"
 #include "system/layers.h"
 #include "systems/generator.h"
@@ -23,7 +23,7 @@ enum {
     NONE = MW_NO_EXPERT,
     PLACES = 8, ///< of a region that is large enough
     PATTERN = 0xa5,
-    MARGIN = 1 << 12, ///< of memory behind what the layer uses
+    MARGIN = 1 << 12, ///< of memory after what the layer uses
 };
 
 /// Expert 2, of GPU 1, gets 4 rows of GPU 0, 1 of its own GPU and 2 of GPU 3. No other expert gets
@@ -497,12 +497,12 @@ static void signals_before_their_rows(void **state)
     }
 }
 
-/// Rows and flags that GPU 0 sends with the epoch of the layer before: EPOCH at the switch,
-/// and nobody gets them.
+/// Rows and flags that GPU 0 sends with the epoch of the layer before: EPOCH at the switch, and no
+/// GPU receives them.
 static void stores_of_an_older_layer(void **state)
 {
     struct rig *t = *state;
-    enum { FIRST = 256 }; // cycles behind go, in which GPU 0 sends rows and, at last, flags
+    enum { FIRST = 256 }; // cycles after go, in which GPU 0 sends rows and, at last, flags
     unsigned rejected = UINT32_MAX;
     const uint64_t cycles = good_layer(t, &mw_generate_flashdmoe, PLACES);
     for (unsigned after = 0; after < FIRST; after += 64) {

@@ -232,7 +232,7 @@ static bool close_inherited(unsigned long value)
 }
 
 /// A device of the parent's, whose threads are not here: it is closed at once, and another can be
-/// opened. The parent's goes on.
+/// opened. The parent's continues.
 static void inherited(void **state)
 {
     (void)state;

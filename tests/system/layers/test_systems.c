@@ -402,7 +402,7 @@ static void layers_back_to_back(void **state)
     bench_free(&size[1]);
 }
 
-/// A device of its own gives the same cycles again, whatever ran before.
+/// A new device gives the same cycles again, after any runs of the first.
 static void runs_repeat(void **state)
 {
     (void)state;
@@ -440,12 +440,12 @@ static void launches_cost_what_they_say(void **state)
     }
 }
 
-enum { BESIDE = -1 }; ///< a cost that a layer meets beside other things
+enum { BESIDE = -1 }; ///< a cost that overlaps with other work of a layer
 
 static const char *const costs[] = {"launch", "exchange", "barrier", "address", "poll", "order"};
 enum { COSTS = sizeof costs / sizeof *costs };
 
-/// How often a layer of 10 tokens meets each cost, one behind the other.
+/// How often each cost occurs in sequence in a layer of 10 tokens.
 static const struct charged {
     const char *system;
     int times[COSTS]; ///< as in `costs`
@@ -476,7 +476,7 @@ static void costs_are_charged(void **state)
         const uint64_t without = cycles_with(system, layer, "");
         for (unsigned c = 0; c < COSTS; c++) {
             char set[48];
-            // of all that a layer meets: one of them more or fewer is beyond the bounds
+            // the sum of all occurrences, so that one more or fewer is beyond the bounds
             const unsigned cycles = times[c] > 3 ? 20000 : 10000;
             const unsigned each = cycles / (times[c] > 1 ? (unsigned)times[c] : 1);
             snprintf(set, sizeof set, " --set %s_cycles=%u", costs[c], each);

@@ -178,7 +178,7 @@ static void one_that_is_named(void **state)
 
 // ---- the user's cache ---------------------------------------------------------------------------
 
-/// A folder of sources whose Makefile copies a model to where it is asked for, slowly, and counts.
+/// A folder of sources whose Makefile copies a model to the requested path, slowly, and counts.
 static const char *make_sources(const char *recipe)
 {
     static char environment[1200];
@@ -295,7 +295,7 @@ static void one_that_is_found_is_built_anew(void **state)
     assert_int_equal(info_of_tree(), 0);
     const char *why = strstr(said, "built for another kind of processor");
     assert_true(why && strstr(why, "building the model n2f8"));
-    // There is nothing to build now, and nothing to say.
+    // There is nothing to build or to report now.
     assert_int_equal(info_of_tree(), 0);
     assert_string_equal(said, "");
 }
@@ -309,7 +309,7 @@ static void one_that_cannot_be_built_is_named(void **state)
     assert_non_null(strstr(said, "no model n2f8, and it cannot be built: make model N=2 F=8"));
 }
 
-/// Three programs that lack the same model at once: they build one behind the other.
+/// Three programs that lack the same model at once: they build in sequence.
 static void several_take_turns_to_build(void **state)
 {
     (void)state;

@@ -39,8 +39,8 @@ static void assert_refused(const struct model_file *f, int code, const char *mes
         fail_msg("%d, %s: expected %d, %s", status, mw_message(), code, message);
 }
 
-/// The program that puts a whole device behind a USB connection must say it, and end
-/// before it waits for one.
+/// The program that connects a whole device to USB must report the error, and end before it waits
+/// for a connection.
 static void assert_device_refused(const struct model_file *f, const char *option,
                                   const char *message)
 {
@@ -191,7 +191,7 @@ static void of_other_definitions(void **state)
     refuses_device(other_definitions, "`make device-model N=2 F=8` builds the model anew");
 }
 
-/// The command says so in one line, with the status of a machine that failed.
+/// The command reports it in one line, with the status of a machine that failed.
 static void the_command_refuses_other_definitions(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void fabric_or_device(void **state)
     free(fabric.bytes);
 }
 
-/// What the note of a device says.
+/// The contents of a device's note.
 static void a_device_says_what_it_is(void **state)
 {
     (void)state;
@@ -261,7 +261,7 @@ static void a_device_says_what_it_is(void **state)
     assert_true(*s.verilator && *s.compiler);
 }
 
-/// What is not changed says what it is, and is refused where another is asked for.
+/// An unchanged model reports its kind, and is refused if another is requested.
 static void says_what_it_is(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static void says_what_it_is(void **state)
 
 // ---- those without what only some systems need --------------------------------------------------
 
-/// The primitives of the device that is found in a folder by who asks for these.
+/// The primitives of the device that the library finds in a folder for a request of `asked`.
 static enum mw_primitives found(const char *folder, enum mw_primitives asked)
 {
     struct mw_open_options o;
@@ -347,8 +347,9 @@ static void of_other_backend(struct model_file *f)
 
 typedef void (*change_of)(struct model_file *);
 
-/// Beside a whole model there are others, changed as these do (NULL: there is none). Whoever asks
-/// for published, and whoever for basic, must get these, and who asks for all the whole one.
+/// A whole model, and a published and a basic one changed by these functions (NULL: no such model).
+/// Requests of published and of basic must get the given kinds, and a request of all the whole
+/// model.
 static void finds(change_of published, change_of basic, enum mw_primitives get_published,
                   enum mw_primitives get_basic)
 {
@@ -382,8 +383,8 @@ static void ones_with_fewer_stand_in(void **state)
     finds(unchanged, unchanged, MW_PRIMITIVES_PUBLISHED, MW_PRIMITIVES_BASIC);
 }
 
-/// A run of a system with the model of a folder, or a file: what it tells of the
-/// system, to be deleted.
+/// Run a system with the model of a folder, or a file. Returns the report of the system, which the
+/// caller deletes.
 static cJSON *run_on(const char *model, const char *system, const char *options)
 {
     assert_int_equal(setenv("MOESWITCH_MODEL", model, 1), 0);
@@ -411,8 +412,8 @@ static void assert_simulated_by(const cJSON *one, enum mw_primitives kind)
         fail_msg("%s: by %d, not %d", member(one, "system")->valuestring, is, kind);
 }
 
-/// Everything that a run tells of its system but how fast it was, and that a model of
-/// this kind simulated it.
+/// All that a run reports of its system except its speed. Checks that a model of this kind
+/// simulated it.
 static char *reported(const char *system, const char *model, enum mw_primitives kind)
 {
     cJSON *one = run_on(model, system, "");
@@ -459,7 +460,8 @@ static void who_needs_no_more_runs_on_it(void **state)
     }
 }
 
-/// What is asked beside the system may need more than it, or what every model has.
+/// The other options of a run may need more primitives than its system, or only what every model
+/// has.
 static void a_request_for_more_is_met(void **state)
 {
     (void)state;
