@@ -408,8 +408,8 @@ static void make_delay(void *context, unsigned gpu, struct mw_stream *streams)
         mw_stream_delay(streams, *cycles);
 }
 
-/// A layer is stuck when nothing happens for as long as its streams may wait by themselves, and no
-/// longer: those that were loaded last.
+/// A layer is stuck if nothing happens for as long as its streams may wait by themselves, and no
+/// longer. The streams that were loaded last count.
 static void delays_are_no_standstill(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: files of arrays. The first byte of the input selects the format of the rest: a
-// .npy file, an .npz archive, a CSV file of expert counts, or the IDs of a trace. For any content
-// the readers give a line, or arrays that can be read from end to end.
+// libFuzzer target: files of arrays. The first byte of the input selects the format of the rest. It
+// is a .npy file, an .npz archive, a CSV file of expert counts, or the IDs of a trace. For any
+// content the readers give a line, or arrays that can be read from end to end.
 #include "formats/npz.h"
 #include "trace/counts.h"
 

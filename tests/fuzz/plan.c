@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // libFuzzer target: files of `moeswitch plan`. The first byte of the input selects the format of
-// the rest: a config.json, a table of measured times, a table of a sweep, or a Chakra trace. For
-// any content the readers give a line, or a result that can be used.
+// the rest. It is a config.json, a table of measured times, a table of a sweep, or a Chakra trace.
+// For any content the readers give a line, or a result that can be used.
 #include "cost/compute.h"
 #include "formats/csv_read.h"
 #include "plan/chakra.h"

@@ -7,7 +7,7 @@
 
 enum {
     PATTERN = 0xa5,
-    GROUPS_AT = 8, ///< scales of groups, behind the values
+    GROUPS_AT = 8, ///< scales of groups, after the values
 };
 
 // ---- making -------------------------------------------------------------------------------------

@@ -317,8 +317,8 @@ static void rows_for(const struct mw_layout *l, unsigned k, const unsigned rows[
     assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
 }
 
-/// A layer that fails where rows have no place says whose rows these are, and how
-/// many places they need.
+/// If a layer fails because rows have no place, its message has their expert, and how many places
+/// they need.
 static void rows_without_a_place(void **state)
 {
     (void)state;

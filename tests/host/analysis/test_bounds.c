@@ -42,8 +42,8 @@ static void bounds_by_hand(void **state)
     assert_string_equal(mw_bound_text(&bounds.strict, text, sizeof text), "engine 1");
     assert_int_equal(bounds.own.cycles, 40);
     assert_int_equal(bounds.own_link.cycles, 18);
-    // In sequence: dispatch 16, expert 18 (movement), combine 11. Combine has partials and a
-    // request at GPU 1 (11 up, 2 down), and 11 down at GPU 0.
+    // In sequence: dispatch takes 16, expert 18 (movement) and combine 11. Combine has partials and
+    // a request at GPU 1 (11 up, 2 down), and 11 down at GPU 0.
     link.expert_cycles = 0;
     s = bare("dysharp-basic");
     mw_bounds_compute(&b.w, 0, &s, &link, &bounds);

@@ -210,7 +210,7 @@ static void refuses_more_than_there_is(void **state)
     struct mw_memory m = {.gpus = UINT64_C(3) << 30, .host = UINT64_C(1) << 30};
     struct mw_error err = {0};
     assert_int_equal(mw_memory_check(&m, UINT64_C(4) << 30, &err), MW_EXIT_OK);
-    assert_int_equal(mw_memory_check(&m, 0, &err), MW_EXIT_OK); // nobody knows
+    assert_int_equal(mw_memory_check(&m, 0, &err), MW_EXIT_OK); // unknown
     assert_int_equal(mw_memory_check(&m, (UINT64_C(4) << 30) - 1, &err), MW_EXIT_INPUT);
     assert_line(err.text, "takes 4.0 GiB", "simulated GPUs 3.0 GiB", "data of the run 1.0 GiB",
                 "has 4.0 GiB available", "--tokens-per-gpu or --hidden");

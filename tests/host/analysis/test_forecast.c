@@ -208,7 +208,7 @@ static void counts_rows_in_last_tiles(void **state)
     assert_true(fill.partial == 1);
 }
 
-/// Flags that say what is sent, and when.
+/// Flags that determine what is sent, and when.
 static bool sends_as(const struct mw_system *a, const struct mw_system *b)
 {
     return a->target_list_cache == b->target_list_cache &&

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor-parallel workloads without a device: the golden model against a second computation, flits
-// and bounds counted by hand, streams within their limits, and where rows lie.
+// Tensor-parallel workloads without a device. The golden model is compared with a second
+// computation, and flits and bounds with those counted by hand. Streams stay within their limits,
+// and rows lie at their places.
 #include "host/support.h"
 
 #include "golden/golden.h"
@@ -230,7 +231,7 @@ static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
                     (const uint64_t[][MW_CLASSES]){{822, own, 0, 0}, {0, others, 8 * 44, 0}});
 }
 
-/// Memory moves the same bytes whatever the size of a load.
+/// Memory moves the same bytes for any size of a load.
 static void banks_are_as_busy_with_parts(void **state)
 {
     (void)state;
@@ -394,7 +395,7 @@ static void streams_have_the_times_of_the_parts(void **state)
     }
 }
 
-/// A shape's times are per KB, and beside links of any width and rate.
+/// A shape's times are per KB, for links of any width and rate.
 static void shapes_have_times_per_row(void **state)
 {
     (void)state;
@@ -438,7 +439,7 @@ static void assert_streams_fit(const struct mw_tp_problem *p)
     }
 }
 
-/// No stream has more instructions than a GPU holds, whatever the sizes.
+/// No stream has more instructions than a GPU holds, for any sizes.
 static void streams_fit(void **state)
 {
     (void)state;

@@ -196,7 +196,7 @@ static void assert_refused_entries(const struct mw_tp_problem *p, unsigned entri
         assert_string_equal(err.text, line);
 }
 
-/// An option asks for no more entries than the device has. Without one there may be fewer than
+/// An option may request no more entries than the device has. Without one there may be fewer than
 /// usual, but not fewer than a tile has rows.
 static void devices_may_have_small_tables(void **state)
 {

@@ -112,7 +112,7 @@ static void counts_unicast_by_hand(void **state)
     expect(&t, 0, MW_DOWN, 0, 44, 0, 0);
 }
 
-/// A row to each remote expert and back, whoever else of its GPU gets the token.
+/// A row to each remote expert and back, for any other experts of its GPU.
 static void counts_row_sparse_by_hand(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-static bool broken; ///< each read fails behind half of what was asked for
+static bool broken; ///< each read fails after half of the requested bytes
 
 /// In place of the C library's.
 size_t fread(void *to, size_t size, size_t count, FILE *f)

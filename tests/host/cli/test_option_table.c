@@ -170,8 +170,8 @@ static void says_what_is_wrong(void **state)
     refuses("--Sise=3", NULL, "--Sise=3: unknown option, see moeswitch try --help (--size?)");
 }
 
-/// What one word says, another does not take back; a flag, and what adds something,
-/// may be there again.
+/// A second word must not contradict the first. A flag, and an option that adds something, may be
+/// repeated.
 static void refuses_to_be_reported_twice(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void finds_the_nearest_name(void **state)
     assert_null(mw_closest(longer, names, 3));
 }
 
-/// Help is what the table says, in lines of 80 columns.
+/// Help has the texts of the table, in lines of 80 columns.
 static void help_shows_the_table(void **state)
 {
     (void)state;

@@ -69,7 +69,7 @@ static void follows_links(void **state)
     assert_true(S_ISLNK(st.st_mode));
     assert_int_equal(lstat(scratch("one"), &st), 0);
     assert_true(S_ISLNK(st.st_mode));
-    // to what is not there yet, beside the link's own folder
+    // to a new file in the link's own folder
     assert_int_equal(symlink("not-yet", scratch("links/to")), 0);
     arrives(scratch("links/to"), scratch("links/not-yet"));
     assert_int_equal(symlink("round", scratch("round")), 0);
@@ -103,7 +103,7 @@ static void writes_to_descriptors(void **state)
         assert_int_equal(write_text(name_of(names[i], ends[1]), "new"), MW_EXIT_OK);
         assert_int_equal(read(ends[0], got, sizeof got), 3);
         assert_string_equal(got, "new");
-        // nobody can write to the other end, nor to what is closed
+        // no process can write to the other end, or to a closed one
         assert_int_equal(write_text(name_of(names[i], ends[0]), "x"), MW_EXIT_INPUT);
         close(ends[0]);
         close(ends[1]);

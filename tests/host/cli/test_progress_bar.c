@@ -73,7 +73,7 @@ static void writes_a_line_now_and_then_to_a_log(void **state)
     for (unsigned i = 0; i < 299; i++)
         mw_bar_show(&p, 100 + 0.1 * i);
     fflush(p.out);
-    assert_int_equal(size, 0); // a short run says nothing
+    assert_int_equal(size, 0); // a short run prints nothing
     mw_bar_show(&p, 130);
     assert_string_equal(text, "moeswitch: unicast: 38 %, loading, 50 s for all\n");
     size_t once = size;
@@ -100,7 +100,7 @@ static void tells_time_only_when_it_knows(void **state)
     assert_non_null(strstr(text, "3 min 20 s left"));
 }
 
-/// What is not in parts says itself what is done.
+/// Work without parts gives its own text for the progress.
 static void shows_a_share(void **state)
 {
     (void)state;

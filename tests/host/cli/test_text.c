@@ -61,7 +61,7 @@ static void shows_what_is_text(void **state)
     assert_string_equal(MW_SHOWN(NULL), "");
 }
 
-/// No character is cut in two, and nothing is written behind the end.
+/// No character is cut in two, and nothing is written after the end.
 static void cuts_between_characters(void **state)
 {
     (void)state;
@@ -74,7 +74,7 @@ static void cuts_between_characters(void **state)
     }
 }
 
-/// Every byte behind every byte: what comes out is text whatever comes in.
+/// Every byte after every byte: for any input the output is text.
 static void any_bytes_become_text(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void quotes_csv(void **state)
         assert_csv(quoted[i].text, quoted[i].csv);
 }
 
-/// Whatever the length of a name, the cause behind it arrives, in whole characters.
+/// For any length of a name, the cause after it is complete, in whole characters.
 static void long_messages_keep_their_ends(void **state)
 {
     (void)state;

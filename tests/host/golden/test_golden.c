@@ -206,7 +206,7 @@ static void adds_members_from_home_on(void **state)
     (void)state;
     struct by_hand b;
     set_up(&b, 4, 3);
-    // Token of GPU 2: members 3, 0, 1 in this order, whatever the list's.
+    // Token of GPU 2: members 3, 0, 1 in this order, for any order of the list.
     route(&b, 2, 0, 4, -0x1p25f);                      // GPU 1
     route(&b, 2, 1, 12, 0x1p25f);                      // GPU 3
     route(&b, 2, 2, 0, 1.0f);                          // GPU 0
@@ -257,7 +257,7 @@ static void scales_multiply_weights(void **state)
     mw_golden_row(&b.w, 0, 1, MW_ORDER_SPEC, out);
     for (unsigned i = 0; i < HIDDEN; i++)
         assert_int_equal(out[i], i < MW_SCALE_BLOCK ? 0x4040 : 0x4140); // 3, 12
-    // 2^-100 * 2^-30 is flushed, whatever x would make of it; 2^-100 * 2^-20 is not
+    // 2^-100 * 2^-30 is flushed before the product with x, 2^-100 * 2^-20 is not
     scales[2] = 0x1p-30f, scales[3] = 0x1p-20f;
     b.weights[1] = 0x1p-100f;
     x[HIDDEN] = x[HIDDEN + MW_SCALE_BLOCK] = 0x4480; // 2^10
@@ -276,7 +276,7 @@ static void scales_multiply_weights(void **state)
     assert_int_equal(out[MW_SCALE_BLOCK], 0x3f80);
 }
 
-/// Of a row of NVFP4 the scale is one, whatever its groups have, which are part of x.
+/// A row of NVFP4 has one scale. The scales of its groups are part of x.
 static void rows_have_a_scale(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static void dot_products_at_the_limits(void **state)
     assert_int_equal(DOT(0x3f80, {5, 0xff81}), 0x7fffffff);
 }
 
-/// One element a row: dY times x c, rounded once, whatever the gate weight.
+/// One element a row: dY times x c, rounded once, for any gate weight.
 static void gradients_leave_the_weight_out(void **state)
 {
     (void)state;

@@ -257,7 +257,8 @@ static void reads_workloads(void **state)
     assert_int_equal(mw_calibration_runs(run, count, MW_FIT_TENSOR), 2);
     assert_string_equal(mw_fit_system(MW_FIT_TENSOR, run[0].system), "t3");
     assert_true(run[0].range[MW_TR_ROWS] == 64 && run[0].range[MW_TR_CYCLES] == 20);
-    // phases with barriers: 64 rows of 20 and of 30 cycles, and those of LN beside the sums
+    // phases with barriers: 64 rows of 20 and of 30 cycles, and those of LN concurrent with the
+    // sums
     assert_true(run[1].point.feature[MW_T_SCHEDULE] >= 64 * (20 + 30));
     free(run);
     run = NULL;

@@ -160,7 +160,7 @@ static void others_stay(void **state)
     free(out.bytes);
 }
 
-/// The trace whose durations were known is the one that gets them.
+/// A trace without durations, or with others, gets the computed ones.
 static void times_by_hand(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void refuses_traces(void **state)
         free(in.bytes);
         free(out.bytes);
     }
-    // every file that is cut short, but those that end behind a message
+    // every file that is cut short, except those that end after a message
     begin(&in);
     put_head(in.f);
     put_node(in.f, 1, 4, -1, -1, 5);

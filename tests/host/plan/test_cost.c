@@ -190,7 +190,7 @@ static void measured_times_are_taken(void **state)
 }
 
 /// AIConfigurator's tables of attention: prompts have isl tokens and step 0, decode has one token
-/// behind `step` others. The type of the cache counts in decode alone. Windows, more beams and fp8
+/// after `step` others. The type of the cache counts in decode alone. Windows, more beams and fp8
 /// attention are other operators.
 static void measured_attention_is_taken(void **state)
 {

@@ -225,7 +225,7 @@ static void refuses_configs(void **state)
         REFUSE(bad[i].part, "--model", path, "--hardware", "hgx-h100");
     }
     REFUSE("did you mean mixtral-8x7b?", "--model", "mixtral-8x7", "--hardware", "hgx-h100");
-    // layers without a model around them, which other commands know
+    // names of single layers, which other commands accept
     REFUSE("--model large: expected deepseek-v3, deepseek-v2-lite, qwen3-235b, gpt-oss-20b, "
            "gpt-oss-120b, mixtral-8x7b, phi-3.5-moe or pangu-ultra-moe, or the path of a",
            "--model", "large", "--hardware", "hgx-h100");

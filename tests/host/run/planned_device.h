@@ -21,7 +21,7 @@
 
 // ---- the device -------------------------------------------------------------------------------
 
-/// How the device behaves, and what it was asked.
+/// How the device behaves, and the requests that it got.
 static struct {
     const char *faulty; ///< the system to which the next two apply; NULL: all
     int status;
@@ -38,7 +38,7 @@ static struct {
     atomic_uint runs;
     atomic_uint running, most; ///< at once, where every run waits for that many others
     unsigned meet;
-    int signal; ///< raised by the first run, which then goes on until it is stopped
+    int signal; ///< raised by the first run, which then continues until it is stopped
     bool deaf;  ///< ... which it must not notice
     struct mw_run_params params; ///< of the last run
     unsigned experts, k;         ///< of its workload
@@ -87,7 +87,7 @@ static unsigned plane_of(const struct mw_workload *w)
     return plane;
 }
 
-static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< of what a run was asked
+static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< of the requests of a run
 
 /// Concurrent runs wait for each other. The later a system, the earlier it ends.
 static void meet_others(void)
@@ -174,7 +174,7 @@ static int reset(void **state)
     return 0;
 }
 
-/// Number of entries of the scratch folder: nothing may be left behind under another name either.
+/// Number of entries of the scratch folder: no file may remain under another name either.
 static unsigned scratch_entries(void)
 {
     char command[300];

@@ -43,7 +43,7 @@ static int remove_make(void **state)
     return rmdir(folder);
 }
 
-/// Options of a model that nobody builds.
+/// Options of a model that no build has.
 static struct mw_open_options missing(void)
 {
     struct mw_open_options o;

@@ -73,7 +73,7 @@ static void makes_every_point_once(void **state)
     }
 }
 
-/// An option with `count` numbers from `from` on, behind what the object has.
+/// An option with `count` numbers from `from` on, after what the object has.
 static void add_numbers(char *text, const char *name, unsigned from, unsigned count)
 {
     sprintf(text + strlen(text), "%s\"%s\": [", strlen(text) > 1 ? ", " : "", name);
@@ -455,7 +455,7 @@ static void tables_passes(void **state)
                                   "handle_saved_cycles,wrong,"));
 }
 
-/// Wrong bits, wrong counters, wrong bounds: whoever ran it, the sweep says so.
+/// The sweep reports wrong bits, wrong counters and wrong bounds of any run.
 static void reports_wrong_results(void **state)
 {
     (void)state;

@@ -42,7 +42,7 @@ static void jobs_change_nothing_but_time(void **state)
     assert_int_equal(RUN(SMALL, "--jobs", "2", "--device", "usb"), MW_EXIT_INPUT);
 }
 
-/// A failure is that of the first system that fails, whatever runs beside it.
+/// The failure of the run is that of the first system that fails, for any concurrent runs.
 static void the_first_failure_counts(void **state)
 {
     (void)state;
@@ -54,7 +54,7 @@ static void the_first_failure_counts(void **state)
     assert_int_equal(scratch_entries(), before);
 }
 
-/// Ctrl-C: the run is told to stop, nothing else begins, and nothing half done stays behind.
+/// Ctrl-C: the run gets a request to stop, no other run begins, and no partial file remains.
 static void ends_when_interrupted(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void a_stuck_plane_ends_the_run(void **state)
     assert_non_null(strstr(err_text, "moeswitch: plane 0: dysharp: as planned\n"));
 }
 
-/// A plane whose result cannot be written says why.
+/// A plane whose result cannot be written reports the cause.
 static void a_plane_without_room_ends_the_run(void **state)
 {
     (void)state;

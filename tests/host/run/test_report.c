@@ -59,7 +59,7 @@ static struct mw_summary summary(void)
     return s;
 }
 
-static FILE *f; ///< open from begin() to end(), behind which the text is in `said`
+static FILE *f; ///< open from begin() to end(), after which the text is in `said`
 static char *said;
 static size_t said_size;
 
@@ -154,7 +154,7 @@ static double number(const cJSON *object, const char *key)
     return item ? item->valuedouble : 0;
 }
 
-/// A wrong place of a home's table, and one that nobody should write: k = 3 of four places.
+/// A wrong place of a home's table, and one that must not be written: k = 3 of four places.
 static void finds_wrong_gradients(void **state)
 {
     (void)state;
@@ -385,7 +385,7 @@ static void tells_stalls_by_cause(void **state)
               "late                         0             5\n");
 }
 
-/// What CSV says of a system is what JSON says, by the same names.
+/// CSV and JSON report the same values of a system, by the same names.
 static void csv_is_json(void **state)
 {
     (void)state;
@@ -421,7 +421,7 @@ static void csv_is_json(void **state)
     mw_json_free(&j);
 }
 
-/// On a terminal a wrong result is red, unless NO_COLOR says no.
+/// On a terminal a wrong result is red, unless NO_COLOR forbids it.
 static void colours_terminals_alone(void **state)
 {
     (void)state;

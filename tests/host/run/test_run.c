@@ -82,7 +82,7 @@ static void passes_options_on(void **state)
     assert_non_null(strstr(out_text, "layers 3,0,3"));
 }
 
-/// What --costs papers makes of the layer, and what is set beside it.
+/// The settings of --costs papers, and of further options.
 static void costs_of_the_papers(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void costs_of_the_papers(void **state)
     assert_non_null(strstr(err_text, "none"));
     assert_int_equal(RUN(COSTS, "--set", "barrier_cycles=16777216"), MW_EXIT_INPUT);
     assert_non_null(strstr(err_text, "expected 0 to 16777215"));
-    // a launch as long as that fits no register: the line says what to set
+    // a launch as long as that fits no register: the line states what to set
     assert_int_equal(RUN("--gpus", "2", "--tokens-per-gpu", "4096", "--hidden", "4096",
                          "--flit-bytes", "8", "--link-cycles", "4", "--costs", "papers", "--system",
                          "dysharp"),
@@ -184,8 +184,8 @@ static void model_and_trace_agree(void **state)
            "--tokens-per-gpu", "1", "--model", "phi-3.5-moe");
 }
 
-/// As a serving engine leaves it: one array [tokens, layers, k], and no weights.
-/// Every report says so.
+/// As a serving engine leaves it: one array [tokens, layers, k], and no weights. Every report
+/// states it.
 static void tells_of_a_trace_without_weights(void **state)
 {
     (void)state;
@@ -492,7 +492,7 @@ static void reports_a_placement(void **state)
                                      "\"replicas\": 8,\n    \"replica_choice\": \"hash\""));
 }
 
-/// The worked example, as a user would ask for it.
+/// The worked example, with the options of a user.
 static void strict_bound_of_the_main_job(void **state)
 {
     (void)state;

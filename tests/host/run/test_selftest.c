@@ -8,10 +8,10 @@
 #include "run/run.h"
 #include "run/selftest.h"
 
-/// The device, and what it was asked.
+/// The device, and the requests that it got.
 static struct {
     unsigned gpus;
-    uint32_t tests; ///< all that were asked for
+    uint32_t tests; ///< all requested ones
     unsigned calls, runs;
     uint32_t bad_test, bad_unit; ///< fails
     bool bad;
@@ -163,7 +163,7 @@ static void passes_with_any_number_of_gpus(void **state)
     }
 }
 
-/// Every result is shown, also behind one that failed.
+/// Every result is shown, also after one that failed.
 static void tells_a_failed_test(void **state)
 {
     (void)state;

@@ -178,7 +178,7 @@ static void reads_declared_axes(void **state)
     }
 }
 
-/// Lengths say which axis is which where they fit one order alone.
+/// Lengths identify the axes if they fit only one order.
 static void lengths_declare_axes(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void refuses_undeclared_axes(void **state)
     REFUSES(write_folder("{\"experts\": 8, \"top_k\": 2}"), NULL, "not declared");
     REFUSES(in(folder, "topk_ids.npy"), say(NULL, EXPERTS), "not declared: say --axes");
 
-    // as many layers as tokens: the lengths say nothing
+    // as many layers as tokens: the lengths identify no axis
     uint16_t ids[2][2][1] = {{{0}, {1}}, {{2}, {3}}};
     write_npy(in(folder, "topk_ids.npy"),
               "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 2, 1)}", ids, sizeof ids);
@@ -300,7 +300,7 @@ static uint16_t bf16_of(float value)
     return (uint16_t)(bits >> 16);
 }
 
-/// bf16 as ml_dtypes writes it, and as bits of which meta.json says what they are.
+/// bf16 as ml_dtypes writes it, and as bits whose type is in meta.json.
 static void reads_weights_of_every_type(void **state)
 {
     (void)state;
@@ -510,7 +510,7 @@ static void survives_every_changed_byte(void **state)
     assert_true(refused > 900);
 }
 
-/// Where topk_ids.npy has a header with this signature, and its name that far behind it.
+/// Position of topk_ids.npy's header with this signature, whose name is `far` bytes after it.
 static size_t find_header(size_t size, const char *signature, size_t far)
 {
     for (size_t at = 0; at + far + 12 < size; at++)
@@ -551,8 +551,8 @@ static void refuses_archives_that_lie(void **state)
     REFUSES(scratch("lie.npz"), said, "topk_ids.npy", "the CRC is wrong");
 }
 
-/// An array of zeros of 64 GiB and more packs a thousandfold: its size is known
-/// before it is inflated.
+/// An array of zeros of 64 GiB and more packs a thousandfold. Its size is checked before it is
+/// inflated.
 static void refuses_more_than_the_memory(void **state)
 {
     (void)state;
@@ -566,7 +566,7 @@ static void refuses_more_than_the_memory(void **state)
     const struct mw_trace_said *said = say("tokens,layers,k", EXPERTS);
     REFUSES(scratch("bomb.npz"), said, "truncated, shape (1048576, 1048576, 4) needs");
 
-    // a sparse file that has as many bytes as it says
+    // a sparse file that has as many bytes as its header states
     const char *path = scratch("sparse.npy");
     write_npy(path, header, "", 0);
     if (truncate(path, 128 + (INT64_C(8) << 40)) != 0)

@@ -256,7 +256,7 @@ static void writes_what_it_made(void **state)
     }
 }
 
-/// Options override what a model says.
+/// Options override the values of a model.
 static void takes_sizes_of_a_model(void **state)
 {
     (void)state;
@@ -368,7 +368,7 @@ static void keeps_shares(void **state)
     for (unsigned e = 0; e < N; e++)
         if (fabs(found[e] - load[e] / sum * TOKENS * PLACES) > 1)
             fail_msg("expert %u: %u places for a share of %g", e, found[e], load[e] / sum);
-    // and tokens are independent: experts meet as often as their shares say,
+    // and tokens are independent: pairs of experts are as frequent as their shares predict,
     // neighbours share as much
     for (size_t n = 0; n < TOKENS; n++)
         for (unsigned i = 0; i < PLACES; i++)

@@ -175,7 +175,7 @@ static void refuses_bad_meta(void **state)
     }
     refuse("{\"experts\": 64,\n\"x\": 1e400}", "line 2", "1e400 is beyond all numbers");
     refuse("{\"experts\": 64,\n\"x\": [-1.5e+309]}", "line 2", "-1.5e+309 is beyond all numbers");
-    // in C a text ends there: a value, a key, and inside of what nobody looks at
+    // in C a text ends there: a value, a key, and inside of what no code reads
     refuse("{\"experts\": 64,\n\"model\": \"m\\u0000n\"}", "line 2", "\\u0000 in a string");
     refuse("{\"experts\\u0000\": 64}", "line 1", "\\u0000 in a string");
     refuse("{\"experts\": 64, \"x\": [\n[{\"a\\\\\\u0000\": 1}]]}", "line 2",

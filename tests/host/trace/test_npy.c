@@ -143,7 +143,7 @@ static void reads_floats_of_every_type(void **state)
         }
         mw_npy_free(&npy);
     }
-    // two bytes that may be anything are no bf16, unless the caller knows
+    // two bytes that may be anything are no bf16, unless the caller sets the type
     write_elements("|V2", 2, brain);
     struct mw_npy npy;
     struct mw_error err = {0};
@@ -153,8 +153,8 @@ static void reads_floats_of_every_type(void **state)
     mw_npy_free(&npy);
 }
 
-/// The strides say where an element is: of C order and of Fortran order, of one
-/// to three dimensions.
+/// The strides give the place of an element: of C order and of Fortran order, of one to three
+/// dimensions.
 static void reads_both_orders(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void reads_both_orders(void **state)
     }
 }
 
-/// The reader must refuse `path` with a line that names it and says `place` and `cause`.
+/// The reader must refuse `path` with a line that has the path, `place` and `cause`.
 static void refuse(const char *path, const char *place, const char *cause)
 {
     struct mw_npy npy;
@@ -217,7 +217,7 @@ static void refuses_what_is_not_npy(void **state)
     refuse(scratch("absent.npy"), "", "cannot open");
     refuse(scratch("."), "", "not a regular file");
     assert_int_equal(mkfifo(scratch("fifo"), 0600), 0);
-    alarm(20); // nobody writes to it: opening it must not wait for that
+    alarm(20); // no process writes to it: opening it must not wait for one
     refuse(scratch("fifo"), "", "not a regular file");
     alarm(0);
     const char *path = scratch("text.npy");

@@ -35,7 +35,7 @@ static void every_code_is_exact(void **state)
     assert_true((double)mw_bf16_to_float(mw_e4m3_to_bf16(0x01)) == 0x1p-9);
 }
 
-/// Every number that lies at a code, between two, or a little beside that, and all beyond 448.
+/// Every number that lies at a code, between two, or close to that, and all beyond 448.
 static void nearest_codes(void **state)
 {
     (void)state;

@@ -227,7 +227,7 @@ static void refuses_bad_elements(void **state)
     fill();
     ids[1][1][0] = ids[1][1][1] = MW_NO_EXPERT;
     refuse_check(1, 4, false, "topk_ids.npy", "layer 1, token 1, column 0", "--allow-padding");
-    weights[1][1][0] = NAN; // of no expert: nobody looks at it
+    weights[1][1][0] = NAN; // of no expert: no code reads it
     accept_check(1, 4, true);
 
     fill();

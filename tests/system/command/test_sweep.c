@@ -73,8 +73,8 @@ static void assert_kept(const char *folder, const struct result *before, unsigne
     }
 }
 
-/// The same command makes what is missing, no result of before twice, and the table of a sweep that
-/// nobody has disturbed.
+/// The same command makes what is missing, no earlier result twice, and the table of an
+/// uninterrupted sweep.
 static void assert_goes_on(const char *folder, const struct result *before, unsigned count)
 {
     char said[100];
@@ -431,7 +431,7 @@ static void builds_models_first(void **state)
                                 "\"tokens-per-gpu\": 8, \"hidden\": 64}";
     char line[1600], grid_of_7[200], folder[200];
     if (access("build/model/n7f8", F_OK) == 0)
-        skip(); // somebody has built it
+        skip(); // it is built already
     snprintf(grid_of_7, sizeof grid_of_7, "%s", scratch("grid7.json"));
     write_file(grid_of_7, words, sizeof words - 1);
     snprintf(folder, sizeof folder, "%s", scratch("missing"));

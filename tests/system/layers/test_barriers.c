@@ -15,7 +15,7 @@ enum {
     PARTS = 4, ///< that a block is copied in
     PART = 1024,
     BLOCK = PARTS * PART,
-    IN = ROUNDS * BLOCK, ///< behind the blocks that a GPU sends: where one lands, then what was
+    IN = ROUNDS * BLOCK, ///< after the blocks that a GPU sends: where one lands, then what was
                          ///< copied of each
     OUT = IN + BLOCK,
     SPACE = OUT + ROUNDS * BLOCK,

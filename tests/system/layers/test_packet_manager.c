@@ -126,8 +126,8 @@ static void scattered_stores_become_lines(void **state)
 }
 
 /// Rows of moe-hub share the uplink with those that return: merging takes most of what small stores
-/// cost off again. The row counts that each GPU sends to each other one, after the earlier stores,
-/// cut a window of 4 lines at most in two.
+/// cost off again. After the earlier stores, each GPU sends row counts to each other one. They
+/// split a window of 4 lines into at most two parts.
 static void row_sparse_stores_become_lines(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ enum {
     MARGIN = 1 << 12, ///< of memory after what the layer uses
 };
 
-/// Expert 2, of GPU 1, gets 4 rows of GPU 0, 1 of its own GPU and 2 of GPU 3. No other expert gets
+/// Expert 2, of GPU 1, gets 2 rows of GPU 3, 4 of GPU 0 and 1 of its own GPU. No other expert gets
 /// more than 3, or more than 2 of one GPU.
 static const uint16_t usual[ALL][K] = {{2, 0}, {2, 1},    {2, 0},       {2, 1},       //
                                        {2, 3}, {3, NONE}, {NONE, NONE}, {NONE, NONE}, //
@@ -345,7 +345,7 @@ static void regions_that_are_too_small(void **state)
     }
 }
 
-/// Slots that rows return to: those of the tokens 2 and 3 of each GPU lie behind what explicit
+/// Slots that rows return to: those of the tokens 2 and 3 of each GPU lie after what explicit
 /// stores may write. The TILEs of these rows come without them.
 static void slots_that_are_too_few(void **state)
 {

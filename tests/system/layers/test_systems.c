@@ -491,8 +491,7 @@ static void costs_are_charged(void **state)
                 assert_int_equal(with, without);
         }
     }
-    // one flag of another GPU is waited for behind each of the 15 ranges, whatever
-    // else is under way
+    // after each of the 15 ranges a stream waits for one flag of another GPU, during any other work
     assert_in_range(cycles_with("overlap", layer, " --set poll_cycles=3000"), 30000, 180000);
     // nothing is visible for longer than the library waits by itself, 200 000 cycles
     assert_true(cycles_with("unicast", layer, " --set barrier_cycles=220000") > 220000);

@@ -284,7 +284,7 @@ static void says_what_it_is(void **state)
     assert_non_null(strstr(s.flags, "N=2 FlitBytes=8"));
     assert_true(*s.verilator && *s.compiler);
     mw_close(d);
-    o.model = NULL; // looked for beside the program
+    o.model = NULL; // searched in the program's folder
     assert_int_equal(mw_open(&o, &d), 0);
     assert_int_equal(mw_simulation_info(d, &s), 0);
     assert_string_equal(s.backend, "plain");
