@@ -31,7 +31,7 @@ static void fill(void)
     }
 }
 
-/// The device, between two tests: each begins with a bus that is plugged in anew.
+/// The device, between two tests: each begins with a new connection of the bus.
 static struct endpoints *kept;
 
 static struct endpoints *open_device(void)
@@ -76,7 +76,7 @@ static void test_full_speed(void **state)
         check_block(e, place);
         double rate = 2.0 * BLOCK / (double)(e->cycles - begin);
         print_message("%s speed: %.2f MB/s\n", full == 1 ? "full" : "high", 60 * rate);
-        // 19 packets of 64 bytes per millisecond are the most at full speed
+        // at full speed the limit is 19 packets of 64 bytes per millisecond
         assert_true(full == 1 ? rate * 60000 > 900 && rate * 60000 <= 19 * 64 : rate > 0.5);
         struct mw_frame_register r = {FABRIC(id), 0};
         assert_int_equal(endpoints_call(e, MW_FRAME_REG_READ, 0, 0, &r, sizeof r), MW_STATUS_OK);
@@ -86,8 +86,8 @@ static void test_full_speed(void **state)
     kept = e;
 }
 
-/// A frame goes out, or its reply comes in, and the bus sleeps once about `after`
-/// cycles have passed.
+/// The bus is suspended once after about `after` cycles, while a frame is sent or its reply is
+/// received.
 static void sleep_in(struct endpoints *e, const struct mw_frame_header *header, size_t bytes,
                      uint64_t after)
 {
@@ -115,7 +115,7 @@ static void test_suspend(void **state)
              &(struct mw_frame_header){.type = MW_FRAME_MEM_READ, .argument = 64, .count = BLOCK},
              0, 2500);
     assert_memory_equal(e->payload, data, BLOCK);
-    // the device sleeps while it has something to send
+    // the device is suspended while it has something to send
     sleep_in(e, &(struct mw_frame_header){.type = MW_FRAME_WAIT, .argument = 1000}, 0, 10);
     check_block(e, 64);
     kept = e;

@@ -48,7 +48,7 @@ static bool at_pins(const char *model)
     return strcmp(model, "mwdevice") != 0;
 }
 
-/// Fresh from its reset, or at the pins the one that a test before has left.
+/// A device after its reset. At the pins it is the device of the previous test.
 static struct endpoints *open_device(const char *model)
 {
     struct endpoints *e = at_pins(model) ? kept : NULL;
@@ -115,7 +115,7 @@ static void test_layer(void **state)
     frames.custom = &endpoints_transport;
     frames.custom_context = e;
     endpoints_sync(e);
-    // twice: the second time on a device that has run, which RESET puts back
+    // twice: the second time on a device that has run, which RESET restores
     for (int i = 0; i < 2; i++) {
         static const struct layer_shape shape = {GPUS, 8, 64, 6, 3, false};
         struct layer l;
@@ -142,7 +142,7 @@ static void pull_the_cable(struct endpoints *e)
     endpoints_sync(e);
 }
 
-/// The cable is pulled while a layer runs, and plugged in again: the layer does not notice.
+/// The cable is pulled while a layer runs, and plugged in again, without effect on the layer.
 static void test_cable(void **state)
 {
     static const struct layer_shape shape = {GPUS, 8, 64, 6, 3, false};
@@ -207,7 +207,7 @@ static void test_answers(void **state)
     assert_int_equal(endpoints_call(e, MW_FRAME_RESET, 0, 0, NULL, 0), MW_STATUS_OK);
     assert_int_equal(endpoints_call(e, MW_FRAME_LOG_READ, 0, 0, NULL, 0), MW_STATUS_OK);
     assert_int_equal(e->reply.argument, 1);
-    // a reset puts the fabric's registers back and leaves memories alone
+    // a reset restores the fabric's registers and does not change memories
     uint8_t data[4096], back[sizeof data];
     for (size_t i = 0; i < sizeof data; i++)
         data[i] = (uint8_t)random32();
@@ -255,8 +255,8 @@ static void test_restarts(void **state)
     close_device(e, model);
 }
 
-/// Registers that are the firmware's alone answer the host with an error, and nothing happens: and
-/// RESET is always answered.
+/// A host's access to the firmware's own registers returns an error and has no effect. RESET is
+/// always answered.
 static void test_forbidden(void **state)
 {
     const char *model = *state;
@@ -386,7 +386,7 @@ static void test_flush(void **state)
     close_device(e, model);
 }
 
-/// Garbage, cut and repeated frames and resets of the link between writes and reads: what was
+/// Garbage, cut and repeated frames and resets of the link between writes and reads. What was
 /// acknowledged is there.
 static void test_faults(void **state)
 {
@@ -448,8 +448,7 @@ static void test_faults(void **state)
     close_device(e, model);
 }
 
-/// Bytes per clock of MEM_WRITE and MEM_READ back to back, the fabric's memories
-/// taking and giving them.
+/// Bytes per clock of MEM_WRITE and MEM_READ back to back, to and from the fabric's memories.
 static void test_rate(void **state)
 {
     const char *model = *state;

@@ -84,7 +84,8 @@ static void test_feeding(void **state)
     struct mw_workload w;
     struct mw_error err = {0};
     struct mw_summary s[MW_SYSTEMS];
-    // at the pins all takes longer: the last one alone. Of few cases every second one, up to it
+    // at the pins, where runs take longer, only the last system. With few cases, every second one
+    // up to the last
     const unsigned systems = usb ? 1 : test_cases(3, MW_SYSTEMS), step = test_cases(2, 1);
     device = endpoints_open(model);
     endpoints_sync(device);
@@ -173,7 +174,7 @@ static void test_states(void **state)
     assert_int_equal(endpoints_call(e, MW_FRAME_WAIT, 200000, 0, NULL, 0), MW_STATUS_OK);
     assert_int_equal(e->reply.count, 0);
     assert_int_equal(endpoints_call(e, MW_FRAME_FED, last_layer, 0, NULL, 0), MW_STATUS_STATE);
-    // a FED that waits lets the next frame through
+    // a waiting FED does not block the next frame
     last_layer = feed_slowly(e);
     uint64_t begin = e->cycles;
     struct mw_frame_header h = {

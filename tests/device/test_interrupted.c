@@ -97,7 +97,7 @@ static void answers(struct device *t)
             read_register(t, NODE(g, status.state));
 }
 
-/// RESET, and a layer that is as it was at first.
+/// RESET, then a layer with the results of the first run.
 static void recovers(struct device *t)
 {
     mw_close(t->d);
@@ -121,7 +121,7 @@ static void reset_in_a_layer(void **state)
     uint64_t cycles = layer_pass(&l, t.d, "that is not interrupted");
     for (unsigned i = 0; i < resets; i++) {
         layer_start(&l, t.d);
-        // WAIT ends when RESET has come: its reply costs the layer some cycles more
+        // WAIT ends when RESET arrives. Its reply adds some cycles to the layer
         if (!wait_done(&t, mw_random_below(&r, cycles)))
             busy++;
         recovers(&t);
@@ -145,7 +145,7 @@ static bool chance(struct mw_random *r, unsigned one_of)
     return below(r, one_of) == 0;
 }
 
-/// Small, in the area that is used, or anything.
+/// A small value, one in the used area, or any value.
 static uint32_t operand(struct mw_random *r)
 {
     switch (below(r, 8)) {
@@ -225,7 +225,7 @@ static void spoil(struct device *t, const struct layer *l, struct mw_random *r)
         experts[g] = c.experts_per_gpu;
         for (unsigned s = 0; s < MW_STREAMS; s++) {
             struct mw_instr list[MW_STREAM_INSTRS];
-            // a stream that the layer has stays in one of four
+            // one stream of the layer in four stays unchanged
             unsigned count = chance(r, 4) ? 0 : 1 + below(r, chance(r, 8) ? MW_STREAM_INSTRS : 8);
             for (unsigned i = 0; i < count; i++)
                 list[i] = instruction(r);
@@ -283,7 +283,7 @@ static const char *const ways[] = {"nothing",
                                    "USB reset"};
 enum { WAYS = sizeof ways / sizeof *ways };
 
-/// `enabled`: a port is being enabled, and its GPU refuses while it is reset.
+/// `enabled`: a port is being enabled, and its GPU refuses requests during its reset.
 static void access_memory(struct device *t, bool enabled, struct mw_random *r)
 {
     uint8_t data[64] = {1};

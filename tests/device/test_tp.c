@@ -40,7 +40,7 @@ static void every_workload_and_system(void **state)
     endpoints_close(device);
 }
 
-/// There all takes longer: one run.
+/// One run, as runs take longer there.
 static void a_sublayer_at_the_pins(void **state)
 {
     struct endpoints *device = endpoints_open(*state);

@@ -274,7 +274,7 @@ static int fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fe
     return 0;
 }
 
-/// As after power-up: tables hold anything.
+/// State after power-up: tables have any contents.
 static int reset(void *context)
 {
     struct fake *f = context;

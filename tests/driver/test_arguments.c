@@ -388,7 +388,7 @@ static void places(void **state)
     assert_code(mw_dymulticast_create(device, &prop, &m), MW_ERR_CAPACITY);
 }
 
-/// What can never be of use is refused where it is given, with what was wrong.
+/// Useless arguments are refused by the call that gets them, with the cause.
 static void useless(void **state)
 {
     (void)state;

@@ -35,7 +35,8 @@ static void set_primitive(uint32_t mask, bool on)
     fake_reopen();
 }
 
-/// What lacks in the device, or excludes each other: when the object is made, by name.
+/// Properties that the device lacks, or that exclude each other, are refused by name when the
+/// object is made.
 static void properties(void **state)
 {
     (void)state;
@@ -114,7 +115,7 @@ static unsigned flags_of_expert(unsigned stream, unsigned instr)
     return at[1] & 15;
 }
 
-/// Whether the hidden values of all GPUs are there.
+/// Whether the hidden values of all GPUs are present.
 static void expect_rows(const uint16_t (*values)[TOKENS][ROW])
 {
     for (unsigned g = 0; g < GPUS; g++)

@@ -64,7 +64,8 @@ static void set_stop(struct fake *f)
     stop = slices == 5;
 }
 
-/// As from a signal handler: the slice that runs ends, and no step that takes hours.
+/// Canceled as by a signal handler. The wait ends after the current slice, even if a step takes
+/// hours.
 static void by_signal(void **state)
 {
     (void)state;

@@ -122,7 +122,7 @@ static int read_at(uint64_t address, size_t bytes)
     return mw_mem_read(device, &t, 1);
 }
 
-/// What may be touched of a buffer: all of it, or nothing.
+/// Expect that all of a buffer may be accessed, or nothing.
 static void expect_buffer(unsigned buffer, int code)
 {
     const struct mw_feed_buffer *b = &layout.buffer[buffer];
@@ -158,7 +158,7 @@ static void memory(void **state)
     assert_code(mw_mem_write(device, two, 2), MW_ERR_STATE);
     assert_message("transfer 1");
     assert_code(mw_mem_write(device, two, 1), 0);
-    // the later one done means the earlier one is
+    // if the later one is done, the earlier one is, too
     assert_code(mw_fed_wait(device, number[1], NULL, NULL), 0);
     expect_buffer(0, 0);
     assert_code(read_at(layout.yd_base, 16), 0);
@@ -209,7 +209,7 @@ static void failures(void **state)
     assert_code(mw_fed_wait(device, number[2], NULL, NULL), MW_ERR_DEVICE);
     assert_message("one before it failed");
     assert_int_equal(fake.go, 1);
-    // all are over, and the queue takes no more
+    // all have ended, and the queue accepts no more
     expect_buffer(2, 0);
     assert_code(mw_feed(device, &layout, 0, &number[0]), MW_ERR_STATE);
 }
@@ -321,7 +321,7 @@ static void stack(void **state)
     assert_code(mw_feed_layer(device, &a, MW_HANDLE_CACHED, 0, &number), MW_ERR_HANDLE);
     assert_message("mw_feed_layer: there is no handle that a cached layer could use");
     assert_code(mw_feed_layer(device, &a, MW_HANDLE_NONE, 0, &number), 0);
-    // nothing may be touched while it may run, its own buffers or others
+    // while it may run, no buffer may be accessed, neither its own nor another
     for (unsigned i = 0; i < 3; i++)
         expect_buffer(i, MW_ERR_STATE);
     runs(number);

@@ -12,7 +12,7 @@
 
 enum { EXPERTS = 8, ROW = 16, CHILD_SECONDS = 900, NO_MOUNT = 77 };
 
-/// What a program has made of a device. Pointers that are NULL are not used.
+/// The objects that a program has made of a device. Pointers that are NULL are not used.
 static struct {
     struct mw_multicast *group, *open_group; ///< bound, and not bound
     struct mw_dymulticast *object;
@@ -51,7 +51,7 @@ static void destroy_all(void)
 
 static char called[8192]; ///< names of those that were made, each between blanks
 
-/// In a child, too, where nothing of cmocka may end the process.
+/// Number of failures. A child counts them, too, because cmocka must not end its process.
 static unsigned wrong;
 
 #define EXPECT(condition, name) \
@@ -364,7 +364,7 @@ static void forked(void **state)
     destroy_all();
 }
 
-/// What a child closes is shared by its parent still.
+/// If a child closes a shared device, its parent still shares it.
 static void forked_shared(void **state)
 {
     (void)state;
@@ -406,7 +406,7 @@ static void forked_shared(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/// A device that shows itself where only a page is free. Ends the process.
+/// Open a shared device in a file system with only one free page. Ends the process.
 static void open_without_room(const char *folder)
 {
     struct mw_shared_id id;
@@ -427,7 +427,7 @@ static void open_without_room(const char *folder)
     _exit(mw_open(&o, &device) || mw_shared_list(&id, 1, &count) || count);
 }
 
-/// Nobody can look at such a device, and it works.
+/// Such a device works, but is not shared.
 static void shared_without_room(void **state)
 {
     (void)state;

@@ -135,7 +135,7 @@ static void open_sized(unsigned gpus, unsigned mem_log2)
     fake_reopen();
 }
 
-/// Every limit of a size, and one beyond it, in a layer that is small besides.
+/// Every limit of a size, and one beyond it, in an otherwise small layer.
 static void layouts_at_their_limits(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void layouts_at_their_limits(void **state)
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
 }
 
-/// No device has that layer, or this one has not, for this cause.
+/// INVALID: no device can run that layer, for this cause. LACKS: this device cannot.
 #define INVALID(info, c, cause) refuses(info, c, MW_ERR_INVALID, cause)
 #define LACKS(info, c, cause) refuses(info, c, MW_ERR_CAPACITY, cause)
 static void refuses(const struct mw_device_info *info, const struct mw_layer_config *c, int code,
@@ -341,7 +341,7 @@ static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config
     INVALID(info, &c, "merge_loads: only with tile_reductions");
 }
 
-/// A second dispatch region, of layers with a handle alone.
+/// A second dispatch region, only for layers with a handle.
 static void layouts_of_handles(struct mw_device_info *info, struct mw_layer_config c)
 {
     struct mw_layout none, kept, cached;
@@ -545,7 +545,7 @@ static void large_layouts(void **state)
     assert_code(mw_stream_st_linear(&s, 1, UINT64_C(1) << 34, 64, 0), MW_ERR_INVALID);
     assert_message("address 0x400000000: below 2^34");
     assert_code(mw_stream_end(&s), MW_ERR_INVALID);
-    // what does not fit, by however much
+    // sizes that exceed the memory by any amount
     static const uint64_t too_much[] = {UINT64_C(9) << 30, UINT64_C(1) << 34, UINT64_C(1) << 63,
                                         UINT64_MAX, UINT64_MAX - 127};
     for (unsigned i = 0; i < sizeof too_much / sizeof *too_much; i++) {

@@ -179,7 +179,7 @@ static const struct {
 
 enum { STORES = sizeof stores / sizeof *stores };
 
-/// Each ends in the last byte of ROW from `to` on.
+/// Each store ends in the last byte of ROW from `to` on.
 static void each_store(void **state)
 {
     (void)state;
@@ -198,8 +198,7 @@ static void each_store(void **state)
     }
 }
 
-/// Rows that lie apart leave the bytes between them as they are, for any distance from loaded rows
-/// is.
+/// Rows that lie apart leave the bytes between them as they are, for any distance from loaded rows.
 static void rows_apart(void **state)
 {
     (void)state;

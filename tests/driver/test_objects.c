@@ -91,7 +91,7 @@ static void handles(void **state)
     mw_dymulticast_destroy(m[1]);
 }
 
-/// A program that writes where the object lies gets its layer all the same.
+/// If a program overwrites the object's memory, its layers are still right.
 static void written_over(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void written_over(void **state)
     mw_dymulticast_destroy(m);
 }
 
-/// A handle keeps to what was bound when it was dispatched.
+/// A handle uses the binding at the time of its dispatch.
 static void bound_anew(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void *run_layer(void *context)
     return NULL;
 }
 
-/// At the first poll of a combine: another handle's layer, from begin to end.
+/// At the first poll of a combine, run another handle's layer from begin to end.
 static int overtake(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
     (void)tokens;
@@ -215,8 +215,8 @@ static int overtake(void *context, uint64_t tokens, uint64_t total, uint64_t cyc
     return 0;
 }
 
-/// A combine waits for its own dispatch. When that ends, another layer begins first, which takes
-/// the rows away.
+/// A combine waits for its own dispatch. When that ends, another layer begins first and overwrites
+/// the rows.
 static void overtaken(void **state)
 {
     (void)state;
@@ -243,8 +243,8 @@ static void overtaken(void **state)
 
 // ---- maps ---------------------------------------------------------------------------------------
 
-/// Each layer begins with the map of its object, one that mw_launch starts with that
-/// of mw_expert_map_set.
+/// Each layer begins with the map of its object. A layer of mw_launch uses the map of
+/// mw_expert_map_set.
 static void maps(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void maps(void **state)
     }
 }
 
-/// What the calls for all GPUs write is what lies there, and is read back.
+/// The calls for all GPUs write the expected bytes, and read them back.
 static void data(void **state)
 {
     (void)state;
@@ -472,7 +472,7 @@ static void groups(void **state)
     }
 }
 
-/// Where the transport gathers writes, too.
+/// The same if the transport gathers writes.
 static void bind_fails(void **state)
 {
     (void)state;

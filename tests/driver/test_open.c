@@ -386,7 +386,7 @@ static void most_gpus(void **state)
     fake_free(&large);
 }
 
-/// Of a small device both kinds of masks are the same.
+/// For a small device, both kinds of masks are equal.
 static void masks_of_few_gpus(void **state)
 {
     (void)state;

@@ -245,7 +245,7 @@ static void results(void **state)
     assert_int_equal(fake.mem[1][layout.stream[0]], MW_I_COUNT);
 }
 
-/// Whatever else begins on the device: the rows are lost, and nothing but them.
+/// Anything else that begins on the device overwrites only the rows.
 static void overwritten(void **state)
 {
     (void)state;
@@ -290,7 +290,7 @@ static void overwritten(void **state)
     }
 }
 
-/// It does not overwrite: what only reads, or moves other data.
+/// Calls that only read, or move other data, do not overwrite the rows.
 static void kept(void **state)
 {
     (void)state;
@@ -345,7 +345,7 @@ static void runs_on(void)
     stop = 0;
 }
 
-/// A phase that is given up: only a reset helps, and then the same handle starts anew.
+/// After a canceled phase only a reset helps. Then the same handle starts anew.
 static void given_up(void **state)
 {
     (void)state;
@@ -414,8 +414,8 @@ static void stuck(void **state)
     combines(&a);
 }
 
-/// Errors that the hardware records in the first phase are those of the call that
-/// learns of them first.
+/// Errors that the hardware records in the first phase are returned by the first call that reads
+/// them.
 static void failed(void **state)
 {
     (void)state;
@@ -437,8 +437,8 @@ static void failed(void **state)
     }
 }
 
-/// A call of the transport that fails, at any place: the message of a failure, and a handle
-/// that works after a reset.
+/// Any call of the transport fails. There is a message of the failure, and the handle works after a
+/// reset.
 static void any_call_fails(void **state)
 {
     (void)state;

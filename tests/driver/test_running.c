@@ -237,8 +237,8 @@ static bool sweeps_for(const struct mw_layer_config *c, const struct mw_layout *
     return fake.sweeps > sweeps;
 }
 
-/// Each setting that places or sizes what is swept, changed alone, and back: the tables hold what
-/// was there before. What does not place them costs no sweep.
+/// Each setting that places or sizes swept tables is changed alone, and back. The tables then have
+/// earlier contents, so both cause a sweep. Other settings cause none.
 static void settings_that_move_tables(void **state)
 {
     (void)state;
@@ -377,7 +377,7 @@ static void anything_is_progress(void **state)
             assert_code(mw_launch(device), 0);
             assert_code(mw_wait(device, &o, NULL), 0);
         }
-    // copies that wait are none
+    // waiting copies are no progress
     moves = fake_fabric(&fake, FABRIC(counters) + 4 * WAITS);
     runs_left = 20;
     fake.stuck = true;
@@ -388,7 +388,7 @@ static void anything_is_progress(void **state)
     assert_code(mw_wait(device, NULL, NULL), 0);
 }
 
-/// Tokens are those of the layer that was configured last, however often that was.
+/// Tokens are those of the layer that was configured last, for any number of configurations.
 static void progress_of_the_last_layer(void **state)
 {
     (void)state;

@@ -468,7 +468,7 @@ static void add_row_sums(struct mw_stream *s)
 
 #define RED_TYPE(type) (1u << (MW_FABRIC__PRIMITIVES__RED_TYPES_bp + MW_DTYPE_##type))
 
-/// What a device was built without is refused with its name, and nothing is written.
+/// An instruction that the device lacks is refused by name, and nothing is written.
 static void streams_need_primitives(void **state)
 {
     (void)state;

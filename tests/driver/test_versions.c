@@ -31,7 +31,7 @@ static void struct_sizes(void **state)
     assert_code(mw_wait(device, &w, NULL), MW_ERR_INVALID);
     assert_message("sizeof(struct mw_wait_options)");
     assert_code(mw_dymulticast_create(device, &prop, &m), MW_ERR_INVALID);
-    // a transport that was built before there were the last two of its functions
+    // a transport that was built before the last two functions existed
     struct mw_transport transport = fake_transport;
     transport.size = 0;
     mw_open_defaults(&o);
@@ -85,7 +85,7 @@ static void *at_the_edge(size_t bytes, void **pages, size_t *length)
     return (char *)*pages + 2 * page - LATER - bytes;
 }
 
-/// What a call that gets the struct returns, without an effect that lasts.
+/// Returns the status of a call that gets the struct. The call has no lasting effect.
 typedef int use_fn(void *given);
 
 static int use_open(void *given)
@@ -158,8 +158,8 @@ static int use_prop(void *given)
     return status;
 }
 
-/// Every size, and larger ones that are none. Only those are taken at which the struct of some
-/// header may end: from the first one's on, at a field's end.
+/// Every size, and larger ones. Accepted are only the ends of fields, from the size of the first
+/// header on, at which the struct of some header may end.
 static void every_size(const void *good, size_t first, size_t bytes, use_fn *use)
 {
     void *pages;

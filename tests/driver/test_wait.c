@@ -39,7 +39,8 @@ static void a_wait_delays_no_other(void **state)
     assert_code(w.code, 0);
 }
 
-/// Whoever waits for a layer gets its result, also after others have had it, until another begins.
+/// Each thread that waits for a layer gets its result, also after others, until another layer
+/// begins.
 static void several_wait(void **state)
 {
     (void)state;
@@ -96,7 +97,7 @@ static void nothing_to_wait_for(void **state)
 
 static atomic_bool asked, answered;
 
-/// What a wait calls between its steps: it comes back when it is allowed to.
+/// The progress callback of a wait. It returns when `answered` is set.
 static int keep_waiting(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
     (void)context, (void)tokens, (void)total, (void)cycles;
@@ -114,7 +115,7 @@ static void *wait_beside(void *context)
     return NULL;
 }
 
-/// Whoever waits for a layer does not get the end of the next one.
+/// A thread that waits for a layer does not get the end of the next one.
 static void another_has_begun(void **state)
 {
     (void)state;
@@ -136,7 +137,7 @@ static void another_has_begun(void **state)
     assert_code(mw_wait(device, NULL, NULL), 0);
 }
 
-/// The device goes while another waits.
+/// The device is closed while another thread waits.
 static void closed(void **state)
 {
     (void)state;
@@ -216,7 +217,7 @@ static void descriptor(void **state)
         assert_int_equal(p.state, MW_STATE_DONE);
         assert_code(mw_wait(device, NULL, NULL), 0);
     }
-    // however it ends: a device that fails, too
+    // for any end, also that of a device that fails
     fake.on_run = take_time;
     fake.stuck = true;
     start();

@@ -65,7 +65,7 @@ static void read_table(const char *path)
     mw_csv_table_free(&t);
 }
 
-/// What has times gets the same ones again.
+/// A trace with times gets the same ones again.
 static void read_trace(const uint8_t *data, size_t size)
 {
     const struct mw_chakra_times times = {

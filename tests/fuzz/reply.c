@@ -36,7 +36,7 @@ static void note(struct log *log, struct event e)
         log->event[log->count++] = e;
 }
 
-/// What both readers refuse, as the library does with a reply that it does not wait for.
+/// A frame that both readers refuse, as the library refuses an unexpected reply.
 static bool refused(const struct mw_frame_header *h)
 {
     return h->type == MW_FRAME_LINK_ERROR || h->sequence % 61 == 60;

@@ -39,7 +39,7 @@ double number(const cJSON *object, const char *key)
     return item->valuedouble;
 }
 
-/// `output` is where standard output goes.
+/// Standard output goes to `output`.
 static int run_words(const char *output, const char *format, va_list args)
 {
     char words[1500], line[2600];

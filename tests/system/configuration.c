@@ -30,7 +30,7 @@ static void add_sizes(struct text *t, struct mw_random *r, const struct configur
         add(t, " --set small=1");
 }
 
-/// Of the hub and the switch. The latter opens reductions only where rows have their lists once.
+/// Of the hub and the switch. The switch opens reductions only if the target-list cache is used.
 static void add_primitives(struct text *t, struct mw_random *r)
 {
     unsigned asks = pick(r, 0, 1);

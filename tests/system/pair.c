@@ -237,7 +237,7 @@ static void load(struct pair *p, unsigned which)
     assert_non_null(p->sim[which]);
 }
 
-/// What either starts with in its memory is its own: from here on it is the same.
+/// Open the models, whose memories start with different contents, and write equal contents.
 static void open_pair(struct pair *p, const struct pair_models *models, struct mw_random *r)
 {
     *p = (struct pair){.models = models, .random = r, .last = models->path[1] != NULL};

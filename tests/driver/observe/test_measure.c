@@ -54,7 +54,7 @@ static int check(struct mw_bench *b, uint64_t *wrong)
     return 0;
 }
 
-/// A flit in every second cycle is a share of one half, however long it takes to look.
+/// A flit in every second cycle is a share of one half, for any time of the reads.
 static void share(void **state)
 {
     (void)state;

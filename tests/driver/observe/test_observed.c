@@ -44,7 +44,7 @@ static void counters(void **state)
     assert_message("port 4 of 4");
 }
 
-/// Those of loads are read where there are some.
+/// Counters of loads are read if the device has them.
 static void load_counters(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void load_counters(void **state)
     assert_code(mw_sum_counters_read(device, &sums), MW_ERR_IO);
 }
 
-/// A ring of samples that has gone round: the oldest first, and any part of them.
+/// A ring of samples that has wrapped: all samples, the oldest first, and any part of them.
 static void series(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void series_goes_on(void **state)
                 const unsigned now = recorded[r] + ahead[a],
                                oldest = recorded[r] > KEPT ? recorded[r] - KEPT : 0,
                                start = from > oldest ? from : oldest;
-                // what the ring has lost meanwhile, and the place that is being written
+                // the samples that the ring lost meanwhile, and the place that is being written
                 unsigned whole = ahead[a] && now + 1 > KEPT ? now + 1 - KEPT : 0;
                 whole = start == recorded[r] ? start : whole; // no request was sent
                 whole = whole > recorded[r] ? recorded[r] : whole > start ? whole : start;

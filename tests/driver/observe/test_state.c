@@ -70,7 +70,7 @@ static int change_all(void)
     return status ? status : mw_launch(device);
 }
 
-/// Nothing may reach the device but what looks.
+/// Only calls that read may reach the device.
 static void assert_unknown(void)
 {
     struct mw_counters c;
@@ -188,7 +188,7 @@ static void replies_to_lists_are_lost(void **state)
     lost(true, true);
 }
 
-/// The device has begun the layer: its epoch is not given to another.
+/// The device has begun the layer: no other layer gets its epoch.
 static void lost_feed(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void reset_fails(void **state)
     *fake_fabric(&fake, FABRIC(size)) -= 1;
     assert_unknown();
     assert_well(true);
-    // of a device that is well, and one that runs
+    // of a device without a failure, and of one that runs
     assert_well(true);
     assert_code(mw_launch(device), 0);
     assert_well(true);
@@ -275,7 +275,7 @@ static void no_reset(void **state)
     mw_close(d);
 }
 
-/// A device that is gone stays so.
+/// A device that is gone stays gone.
 static void unplugged(void **state)
 {
     (void)state;

@@ -151,7 +151,7 @@ static void every_instruction(void **state)
     assert_line_is("instruction 2 wait, waiting: event counter ROWS_DONE >= 1, which is 1");
 }
 
-/// One that waits for its unit was not issued yet.
+/// An instruction that waits for its unit was not issued yet.
 static void before_its_unit(void **state)
 {
     (void)state;

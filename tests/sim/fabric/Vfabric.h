@@ -32,7 +32,7 @@ struct Vfabric {
         return static_cast<uint32_t>(two >> f.at % 32);
     }
 
-    // What is in a memory is where it is.
+    // The contents of a word are its address.
     void eval()
     {
         for (unsigned g = 0; g < MW_SIM_N; g++) {

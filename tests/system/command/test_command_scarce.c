@@ -127,7 +127,7 @@ static void small_files(void **state)
     assert_int_equal(failed, 2); // run and gen write more
 }
 
-/// Standard descriptors that are closed: only who would print to them fails.
+/// Standard descriptors that are closed. Only commands that print to them fail.
 static void closed_descriptors(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void empty_proc(void **state)
     }
 }
 
-/// A reader that goes away ends a command like a full disk.
+/// A reader that ends stops a command like a full disk.
 static void no_reader(void **state)
 {
     (void)state;
@@ -234,8 +234,7 @@ static void reports_files_that_are_lost(void **state)
     }
 }
 
-/// Their writer gives up where it cannot write: that, too, is reported, and no
-/// half of a file stays.
+/// If their writer cannot write, this is reported, too, and no partial file stays.
 static void reports_waveforms_that_are_lost(void **state)
 {
     (void)state;

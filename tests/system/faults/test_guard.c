@@ -122,7 +122,7 @@ static void good_layer(struct device *t)
     }
 }
 
-/// What the GPUs that behave got from each other is right.
+/// The data that the other GPUs got from each other are right.
 static void others_are_right(struct device *t)
 {
     read_back(t);
@@ -167,8 +167,8 @@ static void is_down(struct device *t, unsigned error)
     assert_int_equal(c.switch_first_error, error);
 }
 
-/// Gives no credit back: the layer ends, its stores for the port discarded, late by
-/// a time limit at most.
+/// The GPU returns no credit. The layer ends, at most a time limit late, and its stores for the
+/// port are discarded.
 static void takes_nothing(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void stops_inside_a_packet(void **state)
     close_device(&t);
 }
 
-/// Sends no partial sums: a sum with it is poisoned, one without is right.
+/// The GPU sends no partial sums. A sum with it is poisoned, one without it is right.
 static void answers_nothing(void **state)
 {
     (void)state;

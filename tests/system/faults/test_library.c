@@ -175,8 +175,8 @@ static void expect_nothing(const struct copies *t, unsigned group)
     }
 }
 
-/// A group that was never bound, one that was and is destroyed, and one that a
-/// reset has not undone.
+/// A group that was never bound, one that was and is destroyed, and one that a reset has not
+/// removed.
 static void groups(void **state)
 {
     (void)state;

@@ -57,7 +57,8 @@ static unsigned any_counter(struct rogue *g)
                                                                 : none[below(g, sizeof none / 4)];
 }
 
-/// Where a store of so many bytes does no harm: in its own part, or where none may land.
+/// An address at which a store of so many bytes is harmless: in its own part, or where none may
+/// land.
 static uint64_t any_place(struct rogue *g, uint32_t bytes)
 {
     const struct mw_layout *l = &g->j.layout;
@@ -132,9 +133,9 @@ static struct mw_instr any_operands(struct rogue *g, unsigned op)
     return in;
 }
 
-/// Such as may come at any time: it retires, and what the others wait for stays as it is. `last`:
-/// nothing that they wait for follows it, so that it may also wait for the unit that adds up their
-/// rows.
+/// An instruction that is allowed at any time. It retires, and does not change what the others wait
+/// for. `last`: nothing that they wait for follows it, so that it may also wait for the unit that
+/// adds up their rows.
 static struct mw_instr any_at_once(struct rogue *g, bool last)
 {
     static const unsigned ops[] = {MW_I_SIGNAL,       MW_I_FLAG,      MW_I_FENCE,
@@ -167,8 +168,8 @@ static struct mw_instr any_late(struct rogue *g)
     return in;
 }
 
-/// Once more what its stream has done, which it does not do again, with operands
-/// of its own or others.
+/// An instruction that its stream has executed and will not execute again, with its own operands or
+/// others.
 static bool again(struct rogue *g, const struct mw_stream *s, unsigned done, struct mw_instr *in)
 {
     static const unsigned ops[] = {MW_I_COUNT,  MW_I_COUNT, MW_I_DYMULTIMEM_ST, MW_I_ST_ROWSP,
@@ -212,7 +213,7 @@ static void add(struct mw_stream *s, struct mw_instr in)
         s->instr[s->count++] = in;
 }
 
-/// A stream of the rogue, from what the system has it do.
+/// Make a stream of the rogue from that of the system.
 static void spoil(struct rogue *g, struct mw_stream *s)
 {
     const struct mw_stream own = *s;

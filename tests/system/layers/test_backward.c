@@ -136,7 +136,7 @@ static int close_it(void **state)
     return 0;
 }
 
-/// The golden bits, and nothing is left of them.
+/// Check the golden bits, then clear them.
 static void is_right(const uint16_t *golden, const char *what)
 {
     for (size_t i = 0; i < t.values; i++)

@@ -217,8 +217,8 @@ static uint64_t row_time(unsigned terms, uint64_t flits)
     return terms ? flits * (terms > 1 ? terms - 1 : 1) : 0;
 }
 
-/// What `nvls` takes besides what the links do: the busiest hub's dense rows, and the
-/// most own ones of any.
+/// Cycles of `nvls` in addition to those of the links: the busiest hub's dense rows, and the most
+/// own rows of any hub.
 static void print_sums(const struct mw_workload *w, const struct mw_bounds *bounds)
 {
     uint64_t dense[MW_MAX_GPUS] = {0}, own[MW_MAX_GPUS] = {0}, most[2] = {0};

@@ -128,7 +128,7 @@ static void experts_that_move(void **state)
 
 // ---- limits -------------------------------------------------------------------------------------
 
-/// A limit of what the hardware has is none, and one above it is refused.
+/// A limit equal to the hardware's has no effect, and one above it is refused.
 static void credits_of_the_hardware(void **state)
 {
     (void)state;
@@ -215,8 +215,8 @@ static bool holds(const struct parts *t, unsigned gpu, unsigned from, unsigned b
     return there;
 }
 
-/// What may be reached has arrived, nothing else has, and every packet that was rejected is
-/// counted where it came from.
+/// Packets to reachable GPUs have arrived, and no others. Every rejected packet is counted at its
+/// input.
 static void check_parts(const struct parts *t)
 {
     struct mw_counters c;

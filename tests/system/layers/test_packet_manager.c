@@ -75,7 +75,7 @@ static void rows(void **state)
     }
 }
 
-/// Credits of one packet, slow links, few chances: what is kept waits, and comes.
+/// Credits of one packet and slow links. Kept lines wait, and arrive.
 static void slow_uplinks(void **state)
 {
     (void)state;

@@ -61,7 +61,7 @@ static void done(int status)
         fail_msg("%s: %s", mw_strerror(status), mw_message());
 }
 
-/// The golden bits, and nothing is left of them.
+/// Check the golden bits, then clear them.
 static void is_right(const char *what)
 {
     layer_is_right(&t.l, what);
@@ -250,8 +250,8 @@ static int at_once(void *context, uint64_t tokens, uint64_t total, uint64_t cycl
     return cycles > 0; // not while data are moved
 }
 
-/// Given up in either phase: after a reset the same handle has its golden bits, and
-/// the cycles of before.
+/// Canceled in either phase. After a reset the same handle has its golden bits, and its earlier
+/// cycles.
 static void given_up(void **state)
 {
     (void)state;

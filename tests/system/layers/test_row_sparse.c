@@ -363,7 +363,7 @@ static void slots_that_are_too_few(void **state)
     assert_int_equal(good_layer(t, &mw_generate_flashdmoe, PLACES), cycles);
 }
 
-/// The library sees it before it sends anything.
+/// The library detects it before it sends anything.
 static void refused_before_it_begins(void **state)
 {
     struct rig *t = *state;
@@ -437,7 +437,7 @@ static void lists_of_both_kinds(void **state)
 
 // ---- signals ------------------------------------------------------------------------------------
 
-/// GPU 0 flags its lists before it sends their rows: so many as in the layer before.
+/// GPU 0 flags its lists before it sends their rows: as many as in the previous layer.
 static void flags_first(const struct rig *t, unsigned gpu, struct mw_stream *s)
 {
     (void)t;
@@ -530,7 +530,7 @@ static void stores_of_an_older_layer(void **state)
 
 enum { UNKNOWN = 5000 }; ///< an expert that no map can have
 
-/// All but token 0 of GPU 0 are waited for.
+/// The sums wait for all tokens but token 0 of GPU 0.
 static void sums_of_the_others(const struct rig *t, unsigned gpu, struct mw_stream *s)
 {
     const bool lists = t->system->source_lists;

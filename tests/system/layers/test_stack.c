@@ -109,8 +109,9 @@ static void finds_a_difference(void **state)
     bench_free(&b);
 }
 
-/// A layer takes the same cycles after any other one: GO initialises every turn. The fourth layer
-/// here ends with a row of push, and the next one begins with a row of push concurrent with a sum.
+/// A layer takes the same cycles after any other one: GO initialises every arbiter. The fourth
+/// layer here ends with a row of push, and the next one begins with a row of push concurrent with a
+/// sum.
 static void turns_begin_anew(void **state)
 {
     (void)state;

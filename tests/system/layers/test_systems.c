@@ -340,7 +340,7 @@ static uint64_t cycles_with(const char *system, const char *layer, const char *s
     return cycles;
 }
 
-/// moe-hub where software does what allocators and trackers do, and where small stores are merged.
+/// moe-hub with software in place of allocators and trackers, and with merged small stores.
 static void without_mechanisms(void **state)
 {
     (void)state;
@@ -364,7 +364,7 @@ static void without_mechanisms(void **state)
             bench_free(&b);
         }
     }
-    // the other systems have none of both, and run as they do
+    // the other systems have neither, and run as usual
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
         if (strcmp(mw_systems[i].name, "moe-hub") != 0)
             assert_int_equal(

@@ -54,7 +54,7 @@ static void put(const char *model, const char *place, bool taken,
     free(f.bytes);
 }
 
-/// The prefix anew, with the program alone.
+/// A new prefix, with only the program.
 static void install(void)
 {
     shell("cd %s && rm -rf prefix cache home sources models && mkdir -p prefix/bin home",
@@ -352,7 +352,7 @@ static int open_under_signals(void)
     return status;
 }
 
-/// A program whose timer ticks gets its model all the same.
+/// A program whose timer ticks still gets its model.
 static void interrupted_by_signals(void **state)
 {
     (void)state;

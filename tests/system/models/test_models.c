@@ -66,7 +66,7 @@ static struct model_file spoiled(const char *model, void (*change)(struct model_
     return f;
 }
 
-/// Whoever changes a model as `change` does must get these words.
+/// A model changed by `change` must be refused with these words.
 static void refuses(void (*change)(struct model_file *), int code, const char *message)
 {
     struct model_file f = spoiled(MODEL, change);
@@ -234,7 +234,7 @@ static void whole_devices_too(void **state)
     refuses_device(begun, "is not a model");
 }
 
-/// Neither is taken for the other.
+/// Each kind is refused in place of the other.
 static void fabric_or_device(void **state)
 {
     (void)state;
