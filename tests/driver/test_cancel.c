@@ -171,8 +171,8 @@ static void destroy_much(void)
     mw_dymulticast_destroy(object);
 }
 
-/// It is ended at the second write, or at the second read. After that nothing is moved, and nothing
-/// needs a reset.
+/// The call is canceled at the second write, or at the second read. After that nothing is moved,
+/// and nothing needs a reset.
 static void ends_at_once(const struct mw_wait_options *o)
 {
     struct mw_progress p;

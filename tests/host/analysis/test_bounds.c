@@ -68,7 +68,7 @@ static void bounds_by_hand(void **state)
     mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
     assert_int_equal(bounds.strict.cycles, 0);
     assert_string_equal(mw_bound_text(&bounds.strict, text, sizeof text), "none");
-    // Events at the end of the expert's phase take their time even where no engine works.
+    // Events at the end of the expert's phase take their time even if no engine works.
     mw_bounds_compute(&b.w, 0, mw_system_find("dysharp-basic"), &link, &bounds);
     assert_int_equal(bounds.own_phase[MW_EXPERT].cycles, 3);
     assert_int_equal(bounds.own.cycles, bounds.own_link.cycles);

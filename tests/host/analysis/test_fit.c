@@ -63,7 +63,7 @@ static void counts_rows(void **state)
     assert_int_equal(d.received, 4 + 4);
 }
 
-/// Every size that the tool names is one that the library takes.
+/// The library accepts every size that the tool reports.
 static void regions_are_the_librarys(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void regions_are_the_librarys(void **state)
     }
 }
 
-/// What the check lets through the library takes, and what it refuses the library refuses.
+/// The library accepts what the check accepts, and refuses what it refuses.
 static void limits_are_the_librarys(void **state)
 {
     (void)state;

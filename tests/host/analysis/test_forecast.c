@@ -113,7 +113,7 @@ static void has_limit_and_rows(void **state)
     end(&r);
 }
 
-/// More GPUs take longer, and below 8 of them a model is not faster in proportion.
+/// More GPUs take longer, and below 8 GPUs the time of a model does not decrease in proportion.
 static void rates_of_models(void **state)
 {
     (void)state;
@@ -251,8 +251,8 @@ static void leaves_out_what_cannot_help(void **state)
     }
 }
 
-/// The limit grows with the experts of a GPU, and where these are few as tokens bring
-/// fewer rows to an engine.
+/// The limit grows with the experts of a GPU. If these are few, it grows as tokens bring fewer rows
+/// to an engine.
 static void limits_throttle(void **state)
 {
     (void)state;

@@ -64,7 +64,7 @@ static void derives_a_plane(void **state)
     }
 }
 
-/// In 128 bytes of a row, by its type.
+/// Values in 128 bytes of a row, by its type.
 static const unsigned values_of[MW_ROW_TYPES] = {64, 128, 128, 256};
 
 /// A row shorter than a packet stays whole. No plane has less than 1/P of a row, and P

@@ -187,9 +187,8 @@ static void flits_are_those_counted_by_hand(void **state)
         (const uint64_t[][MW_CLASSES]){{7 * 11, own, 44, others}, {7 * 11, others, 308, own}});
 }
 
-/// 308 loads take 103 headers. 11 tiles of 8 homes are reported in 30. Behind 352 sums each two
-/// rows are reported, in 176 together with the sums. A header for each of 44 fetches follows the
-/// grants.
+/// 308 loads take 103 headers. 11 tiles of 8 homes are reported in 30. After 352 sums each two rows
+/// are reported, in 176 together with the sums. A header for each of 44 fetches follows the grants.
 static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
 {
     (void)state;
@@ -244,7 +243,7 @@ static void banks_are_as_busy_with_parts(void **state)
     assert_int_equal(parts.banks.cycles, whole.banks.cycles);
 }
 
-/// Each home sends a row as often as it is fetched.
+/// Each home sends a row once for each fetch.
 static void flits_follow_the_fetches(void **state)
 {
     (void)state;

@@ -62,7 +62,7 @@ static struct counts count(const struct mw_tp_problem *p)
 }
 
 /// Ranges of two rows, unless the engine has no time for so many changes of instructions, or for LN
-/// in tiles that are not full. GEMM-2 takes the last of them row by row, where that fills tiles.
+/// in tiles that are not full. GEMM-2 computes the last of them row by row, if that fills tiles.
 static void ranges_are_as_small_as_the_engine_allows(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void loads_follow_the_offers(void **state)
     assert_int_equal(done, 2);
 }
 
-/// Rows of each home that GEMM-1 may have reported before their sums have come: the most.
+/// The most rows of each home that GEMM-1 may have reported before their sums arrive.
 static unsigned lead(const struct mw_tp_problem *p)
 {
     unsigned sums = 0, most = 0;
@@ -136,8 +136,8 @@ static unsigned lead(const struct mw_tp_problem *p)
     return most;
 }
 
-/// The lead is short, however long the ranges are: loads wait for the sums of all rows that are
-/// reported. It is longer where the engine also computes GEMM-2.
+/// The lead is short for ranges of any length: loads wait for the sums of all rows that are
+/// reported. It is longer if the engine also computes GEMM-2.
 static void sums_are_not_far_behind(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void sums_are_not_far_behind(void **state)
     assert_int_equal(lead(&p), 6);
 }
 
-/// Loads that all GPUs send together fit into the table. Behind sums those are of two rows.
+/// Loads that all GPUs send together fit into the table. After sums these are of two rows.
 static void tables_hold_a_tile_of_loads(void **state)
 {
     (void)state;

@@ -169,7 +169,7 @@ static void counts_tiles_of_lists_by_hand(void **state)
     assert_int_equal(t.gathered[2][MW_DOWN][MW_STORE], 0);
 }
 
-/// Whatever the experts: each of four GPUs has one token.
+/// For any experts. Each of four GPUs has one token.
 static void counts_gathered_by_hand(void **state)
 {
     (void)state;

@@ -136,7 +136,7 @@ static void takes_words_where_they_stand(void **state)
     assert_int_equal(params.count, 3);
 }
 
-/// What follows is not looked at.
+/// The words after it are not parsed.
 static void help_ends_it(void **state)
 {
     (void)state;
@@ -256,8 +256,8 @@ static void wraps(void **state)
     }
 }
 
-/// Every former name of a setting sets the current one; help lists the current one alone,
-/// which is set once.
+/// Every former name of a setting sets the current one. Help lists only the current one, which can
+/// be set once.
 static void former_names_set_current_ones(void **state)
 {
     (void)state;

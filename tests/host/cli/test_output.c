@@ -36,7 +36,7 @@ static void assert_text(const char *path, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/// The text is at `path`, and not only there: `file` is the file that it names.
+/// The text is at `path`, and in `file`, which is the file that `path` leads to.
 static void arrives(const char *path, const char *file)
 {
     if (write_text(path, "new"))
@@ -113,7 +113,7 @@ static void writes_to_descriptors(void **state)
     unlink(scratch("there"));
 }
 
-/// Behind what the program printed itself, in this order.
+/// After the output of the program itself, in this order.
 static void writes_to_standard_output(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void writes_to_pipes_and_devices(void **state)
     unlink(scratch("fifo"));
 }
 
-/// Mode, owner and other names of a file that is there. Only root can give files away.
+/// Mode, owner and other names of an existing file. Only root can change an owner.
 static void keeps_what_a_file_is(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static void writes_as_another_user(void **state)
     }
 }
 
-/// What cannot be written to its end leaves the file as it was, and no other.
+/// If the output cannot be written to its end, the file is unchanged and no other file remains.
 static void leaves_no_half(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void refuses_what_is_no_file(void **state)
     arrives(scratch(name), scratch(name));
 }
 
-/// Two outputs of one command must not be one file, by whichever names.
+/// Two outputs of one command must not be one file, by any names.
 static void recognizes_the_same_file(void **state)
 {
     (void)state;

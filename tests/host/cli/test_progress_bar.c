@@ -84,7 +84,7 @@ static void writes_a_line_now_and_then_to_a_log(void **state)
     assert_non_null(strstr(text, "moeswitch: 2 systems: 38 %, loading, 1 min 40 s for all\n"));
 }
 
-/// Nothing is promised of what has only begun, and what is long is reported in hours.
+/// At the start there is no estimate, and long times are in hours.
 static void tells_time_only_when_it_knows(void **state)
 {
     (void)state;

@@ -179,7 +179,8 @@ static void rounds_partials_but_not_home(void **state)
 {
     (void)state;
     struct by_hand b;
-    // Two remote terms on one GPU: 1 + 2^-8 is a tie and rounds to 1; + 2^-8 on another: 1 again.
+    // Two remote terms on one GPU: 1 + 2^-8 is a tie and rounds to 1. With 2^-8 on another GPU it
+    // is 1 again.
     set_up(&b, 4, 3);
     route(&b, 0, 0, 4, 1.0f);
     route(&b, 0, 1, 5, 0x1p-8f);
@@ -200,7 +201,7 @@ static void rounds_partials_but_not_home(void **state)
     assert_int_equal(result(&b, 0, MW_ORDER_HOME_FIRST), 0x3f81);
 }
 
-/// 2^25 + 1 - 2^25 is 0 or 1 in fp32, as the order will have it.
+/// 2^25 + 1 - 2^25 is 0 or 1 in fp32, depending on the order.
 static void adds_members_from_home_on(void **state)
 {
     (void)state;
@@ -220,7 +221,7 @@ static void adds_members_from_home_on(void **state)
     assert_int_equal(result(&b, 2, MW_ORDER_SPEC), 0x3f80);
     assert_int_equal(result(&b, 2, MW_ORDER_REVERSED), 0);
     assert_int_equal(result(&b, 2, MW_ORDER_FROM_0), 0); // -2^25 + 1 + 2^25
-    // Inside a GPU the list decides.
+    // Inside a GPU the list determines the order.
     set_up(&b, 4, 3);
     route(&b, 0, 0, 5, 0x1p25f);
     route(&b, 0, 1, 4, 1.0f);
@@ -369,7 +370,7 @@ static void gradients_leave_the_weight_out(void **state)
     assert_int_equal(dw[0], 0x40c00000); // 3 * (1 * 2)
     assert_int_equal(dw[1], 0xa5a5a5a5); // no expert
     assert_int_equal(dw[2], 0x3f820200); // (1 + 2^-7)^2
-    // (1 + 2^-7)^2 is 1 + 2^-6 in bf16; times 1 + 2^-7
+    // (1 + 2^-7)^2 is 1 + 2^-6 in bf16, then times 1 + 2^-7
     assert_int_equal(dw[3], 0x3f830400);
     for (unsigned i = 4; i < 8; i++)
         assert_int_equal(dw[i], 0xa5a5a5a5);

@@ -57,7 +57,8 @@ static void loads_give_every_expert_places(void **state)
             load[e] = (double)(mw_random_below(&r, 4) ? mw_random_below(&r, 1000) : 0);
         assert_int_equal(mw_place_by_loads(&s, load, at, &err), MW_EXIT_OK);
         count_copies(&s, at, copies);
-        // an expert with more copies than another has more load for each it could do without
+        // with one copy less, an expert would have at least the load per copy of any other that can
+        // get one
         for (unsigned e = 0; e < s.experts; e++)
             for (unsigned f = 0; f < s.experts; f++)
                 if (copies[e] > 1 && copies[f] < s.gpus)
@@ -124,7 +125,7 @@ static void apply(struct mw_trace *t, const struct mw_shape *shape, const struct
         fail_msg("%s", err.text);
 }
 
-/// The lists name places of the experts that they named.
+/// The lists have places of the experts that they had.
 static void same_experts(const struct mw_trace *placed, const struct mw_trace *plain)
 {
     for (size_t layer = 1; layer < 3; layer++) {
@@ -246,7 +247,7 @@ static void choices_do_what_they_are_for(void **state)
     assert_true(copies[4] < copies[2] - copies[2] / 10);
 }
 
-/// What a sender picks depends on its own tokens alone.
+/// The choice of a sender depends only on its own tokens.
 static void choices_depend_on_own_tokens(void **state)
 {
     (void)state;
@@ -313,7 +314,7 @@ static void least_picks_the_least(void **state)
     }
 }
 
-/// Where every sum is exact, the golden result does not depend on where experts are.
+/// If every sum is exact, the golden result does not depend on the places of experts.
 static void exact_sums_keep_their_bits(void **state)
 {
     (void)state;

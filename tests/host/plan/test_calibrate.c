@@ -53,7 +53,7 @@ static void finds_coefficients(void **state)
     }
 }
 
-/// A part that takes less time the longer it is gets none.
+/// A part whose time decreases with its length gets no coefficient.
 static void has_no_negative_coefficient(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void refuses_tables(void **state)
     "workload,system,gpus,rows,hidden,tile,gemm_rs_cycles,ln_cycles,ag_gemm_cycles,link_latency," \
     "flit_bytes,cycles\n"
 
-/// Parts that a workload has not are empty.
+/// Parts that a workload lacks are empty.
 static void reads_workloads(void **state)
 {
     (void)state;
@@ -273,7 +273,7 @@ static void reads_workloads(void **state)
 }
 
 /// A workload that a system lacks runs with the streams of another one, whose time counts. Rows
-/// beyond those that are counted take their share.
+/// beyond the counted ones add their share.
 static void workloads_of_any_size(void **state)
 {
     (void)state;
@@ -326,7 +326,7 @@ static void refuses_commands(void **state)
     REFUSE("unexpected word", folder, "more");
 }
 
-/// --list passes the sweeps' commands on.
+/// --list prints the commands of the sweeps.
 static void lists_runs(void **state)
 {
     (void)state;
@@ -353,7 +353,7 @@ static void lists_runs(void **state)
                   (const char *const[]){folder, "--list", "--again", "--out", folder, NULL}),
         MW_EXIT_OK);
     assert_non_null(strstr(out_text, "run --system"));
-    // where nothing has run, the table stays
+    // without any run, the table stays
     assert_int_equal(
         run_words(mw_calibrate_command, "calibrate",
                   (const char *const[]){folder, "--again", "--collect", "--out", folder, NULL}),

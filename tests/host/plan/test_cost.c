@@ -107,7 +107,8 @@ static void operators_by_hand(void **state)
     assert_false(measured);
 }
 
-/// What FP8 and FP4 add: inputs once in inference, in training twice, and gradients of outputs.
+/// Conversions that FP8 and FP4 add: inputs once in inference and twice in training, and gradients
+/// of outputs.
 static void quantization_by_hand(void **state)
 {
     (void)state;
@@ -133,7 +134,7 @@ static void quantization_by_hand(void **state)
     assert_true(is_near(o->bytes * o->backward, outputs * 4, 1e-9));
 }
 
-/// Communication has its SMs only where batches overlap, and takes them from operations alone.
+/// Communication uses SMs only if batches overlap, and only operations lose them.
 static void communication_takes_sms(void **state)
 {
     (void)state;

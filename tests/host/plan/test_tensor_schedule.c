@@ -113,7 +113,7 @@ static void bounds_hold(void **state)
             }
 }
 
-/// Rows of a GEMM may take more cycles than an instruction can name, and be as many as runs have.
+/// Rows of a GEMM may take more cycles than an instruction can hold, and be as many as in runs.
 static void sizes_have_no_limit(void **state)
 {
     (void)state;

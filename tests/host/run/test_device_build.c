@@ -16,7 +16,7 @@
 
 static char folder[] = "/tmp/mw-make-XXXXXX", make[64], done[64], *path;
 
-/// A `make` that takes its time, and fails.
+/// A slow `make` that fails.
 static int put_make(void **state)
 {
     (void)state;

@@ -82,7 +82,7 @@ static void add_numbers(char *text, const char *name, unsigned from, unsigned co
     strcat(text, "]");
 }
 
-/// As many runs, and as many options, as there may be, and one more.
+/// The most runs and the most options that are allowed, and one more.
 static void takes_the_largest_grid(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static const char *systems_of(const char *text)
     return join(a->value, a->count, ",");
 }
 
-/// Of tensor-parallel workloads all systems are those that run every workload of the grid.
+/// For tensor-parallel workloads, "all" are the systems that run every workload of the grid.
 static void takes_systems_of_workloads(void **state)
 {
     (void)state;
@@ -189,7 +189,8 @@ static void keeps_large_numbers(void **state)
     assert_string_equal(words_of(5), "run --system unicast --seed 9007199254740993 " WINDOW);
 }
 
-/// A result keeps its name when other points come and go, and never has that of another run.
+/// A result keeps its name when other points are added or removed, and never has that of another
+/// run.
 static void names_points_by_what_they_are(void **state)
 {
     (void)state;
@@ -264,7 +265,7 @@ static void refuses_what_is_no_grid(void **state)
         refuses(bad[i].text, bad[i].part);
 }
 
-/// Each names what contradicts what, and where in the grid.
+/// Each message has the two contradicting options, and their place in the grid.
 static void refuses_contradictions(void **state)
 {
     (void)state;
@@ -350,7 +351,7 @@ static void refuses_bad_words(void **state)
 
 // ---- the table ----------------------------------------------------------------------------------
 
-/// What is in the place of a point's report.
+/// Write this text in place of a point's report.
 static void put_report(size_t point, const char *text)
 {
     char id[MW_POINT_ID], path[400];
@@ -359,7 +360,7 @@ static void put_report(size_t point, const char *text)
     write_file(path, text, strlen(text));
 }
 
-/// What a run would have written of a point.
+/// Write what a run would write for a point.
 static void write_result(size_t point, const char *system, unsigned cycles, const char *more)
 {
     char text[2000];
@@ -431,7 +432,7 @@ static void tables_what_came_out(void **state)
     assert_string_equal(cell(1, "speedup"), "");
 }
 
-/// Cycles of the passes, and of what the handle saves, which may be less than nothing.
+/// Cycles of the passes, and the cycles that the handle saves, which may be negative.
 static void tables_passes(void **state)
 {
     (void)state;
@@ -475,7 +476,7 @@ static void reports_wrong_results(void **state)
     }
 }
 
-/// What cannot be the result of its run counts as not there, and is reported.
+/// A report that cannot be the result of its run counts as missing, and this is reported.
 static void reports_what_is_no_result(void **state)
 {
     (void)state;
@@ -555,7 +556,7 @@ static void tables_machines(void **state)
             "links have at most 2047: take a shorter --link-latency (at");
 }
 
-/// Of two fabrics there is no table.
+/// Runs on two fabrics have no common table.
 static void refuses_results_of_other_rtl(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@
 
 // ---- systems ------------------------------------------------------------------------------------
 
-/// However many run at once, the same comes out in the same order.
+/// For any number of concurrent runs, the output is the same in the same order.
 static void jobs_change_nothing_but_time(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void the_slowest_plane_counts(void **state)
     free(json[1]);
 }
 
-/// A wrong element of any plane is the run's, whichever plane is the slowest.
+/// The run reports a wrong element of any plane, for any slowest plane.
 static void a_wrong_plane_is_told(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void a_lost_plane_ends_the_run(void **state)
     assert_non_null(strstr(err_text, "plane 2: its process was ended by signal 9"));
 }
 
-/// Planes that do not see the signal themselves are ended, too.
+/// Planes that do not get the signal themselves are ended, too.
 static void an_interrupt_ends_the_planes(void **state)
 {
     (void)state;

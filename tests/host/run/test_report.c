@@ -325,8 +325,8 @@ static void prints_a_line_per_system(void **state)
     assert_non_null(strstr(said, "layer 2: strict bound "));
 }
 
-/// No line of any table is wider than a table may be, where its figures are not larger
-/// than the columns.
+/// No line of any table is wider than a table may be, if its figures are not larger than the
+/// columns.
 static void tables_fit(void **state)
 {
     (void)state;
@@ -541,7 +541,7 @@ static void json_differs_in_wall_clock_only(void **state)
     free(b);
 }
 
-/// What the page has in place of a text in its JSON.
+/// The text of the page for a text in its JSON.
 static void assert_embeds(const char *value, const char *embedded)
 {
     struct mw_json j = {0};

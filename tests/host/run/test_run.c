@@ -33,7 +33,7 @@ static void runs_all_systems(void **state)
     assert_null(strstr(out_text, "\nunicast "));
 }
 
-/// A list runs in its order, and the first of it is what the others are compared with.
+/// A list runs in its order. The others are compared with its first system.
 static void runs_listed_systems(void **state)
 {
     (void)state;
@@ -184,8 +184,8 @@ static void model_and_trace_agree(void **state)
            "--tokens-per-gpu", "1", "--model", "phi-3.5-moe");
 }
 
-/// As a serving engine leaves it: one array [tokens, layers, k], and no weights. Every report
-/// states it.
+/// A trace as a serving engine writes it: one array [tokens, layers, k], and no weights. Every
+/// report states it.
 static void tells_of_a_trace_without_weights(void **state)
 {
     (void)state;
@@ -351,7 +351,7 @@ static void refuses_bad_traces_and_leaves_nothing(void **state)
     remove(json);
 }
 
-/// What the device itself refuses, it refuses after its waveforms were opened.
+/// The device refuses a run only after its waveforms were opened.
 static void device_refuses_and_leaves_nothing(void **state)
 {
     (void)state;
@@ -364,7 +364,7 @@ static void device_refuses_and_leaves_nothing(void **state)
     assert_int_equal(scratch_entries(), before);
 }
 
-/// What does not fit is refused before anything runs or is written.
+/// A run that does not fit is refused before anything runs or is written.
 static void refuses_what_does_not_fit(void **state)
 {
     (void)state;

@@ -260,7 +260,7 @@ static void reads_two_dimensions(void **state)
 
 // ---- types --------------------------------------------------------------------------------------
 
-/// The largest number of an unsigned type stands for -1, but where it is an expert's.
+/// The largest number of an unsigned type stands for -1, unless an expert has this number.
 static void reads_unsigned_ids(void **state)
 {
     (void)state;
@@ -412,7 +412,7 @@ static const char *write_archive(const char *path, int method, bool weights)
     return path;
 }
 
-/// Stored and deflated, by itself and in a folder.
+/// Archives whose members are stored or deflated, at the top or in a folder.
 static void reads_archives(void **state)
 {
     (void)state;
@@ -461,7 +461,7 @@ static void refuses_an_empty_archive(void **state)
     REFUSES(scratch("empty.npz"), said, "empty.npz: the zip archive has no members");
 }
 
-/// Cut anywhere, it is refused with a line.
+/// An archive that is cut anywhere is refused with a line.
 static void refuses_every_cut_archive(void **state)
 {
     (void)state;
@@ -479,7 +479,7 @@ static void refuses_every_cut_archive(void **state)
     }
 }
 
-/// A byte changed anywhere: a line, or the same trace where the byte means nothing.
+/// Any byte is changed: the result is a line, or the same trace if the byte has no meaning.
 static void survives_every_changed_byte(void **state)
 {
     (void)state;
@@ -543,7 +543,7 @@ static void refuses_archives_that_lie(void **state)
         write_file(scratch("lie.npz"), bytes, size);
         REFUSES(scratch("lie.npz"), said, "lie.npz: topk_ids.npy", lies[i / 2].cause);
     }
-    // the data itself: the CRC of directory and member agree, and are not its
+    // the data itself: the CRCs of directory and member are equal, but not that of the data
     size_t size = make_archive(false);
     memset(bytes + find_header(size, "PK\1\2", 46) + CRC, 0x55, 4);
     memset(bytes + find_header(size, "PK\3\4", 30) + 14, 0x55, 4);

@@ -183,7 +183,7 @@ static void chooses_groups_evenly(void **state)
     mw_trace_free(&t);
 }
 
-/// As many groups as there are limit nothing: the same trace.
+/// A limit equal to the number of groups has no effect: the same trace.
 static void limits_nothing_with_all_groups(void **state)
 {
     (void)state;
@@ -471,7 +471,7 @@ static void refuses_what_it_cannot_make(void **state)
     REFUSES("file/topk_ids.npy: cannot write", scratch("file"));
 }
 
-/// What is there stays as it is.
+/// An existing file stays as it is.
 static void writes_over_nothing(void **state)
 {
     (void)state;
@@ -486,7 +486,7 @@ static void writes_over_nothing(void **state)
         assert_int_equal(unlink(path), 0);
         assert_int_equal(rmdir(folder), 0); // and nothing else is in it
     }
-    // one that is there and empty is taken
+    // an existing empty folder is used
     const char *folder = scratch("empty");
     assert_int_equal(mkdir(folder, 0777), 0);
     assert_int_equal(RUN(folder, "--tokens", "3"), MW_EXIT_OK);

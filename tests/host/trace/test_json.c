@@ -111,7 +111,7 @@ static void reads_meta(void **state)
     assert_int_equal(meta.k, 6);
 }
 
-/// Numbers that no double holds come with all their digits, however deep they are.
+/// Numbers that no double holds come with all their digits, at any depth.
 static void reads_large_numbers(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void refuses_bad_meta(void **state)
     refuse("{\"experts\\u0000\": 64}", "line 1", "\\u0000 in a string");
     refuse("{\"experts\": 64, \"x\": [\n[{\"a\\\\\\u0000\": 1}]]}", "line 2",
            "\\u0000 in a string");
-    // an escaped backslash and digits are none
+    // an escaped backslash before digits is no escape of a NUL
     static const char escaped[] = "{\"experts\": 64, \"model\": \"\\\\u0000\"}";
     write_file(scratch("plain.json"), escaped, sizeof escaped - 1);
     struct mw_meta plain;

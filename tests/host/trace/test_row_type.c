@@ -55,7 +55,8 @@ static void nearest_codes(void **state)
     assert_int_equal(mw_e4m3_nearest(NAN), 0x7f);
 }
 
-/// Of a block whose largest magnitude is 3.5: 448 times 2^-7. A block of zeros has DeepEP's least.
+/// The largest magnitude of the block is 3.5, which is 448 times 2^-7. A block of zeros has
+/// DeepEP's least scale.
 static void blocks_are_scaled(void **state)
 {
     (void)state;

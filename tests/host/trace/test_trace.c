@@ -100,7 +100,7 @@ static void refuse_load(const char *folder, const char *file, const char *cause)
     assert_null(trace.ids);
 }
 
-/// What 16 bits cannot hold must not become an expert, or none.
+/// A number beyond 16 bits must not become an expert, or an empty place.
 static void refuses_ids_out_of_range(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void accept_check(size_t layer, size_t tokens, bool padding)
     mw_trace_free(&trace);
 }
 
-/// Tokens of a layer over again, each layer its own, ids and weights alike.
+/// The tokens of a layer repeat, in each layer its own ones, with ids and weights.
 static void repeats_tokens(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void refuses_bad_elements(void **state)
     accept_check(1, 4, false);
 }
 
-/// Share of places whose expert the token before has too.
+/// Share of places whose expert is also in the list of the previous token.
 static double shared_with_neighbour(const struct mw_trace *trace, size_t layer)
 {
     size_t same = 0;

@@ -78,7 +78,7 @@ static void hidden_values_are_wide(void **state)
     assert_int_equal(mw_hidden_value(seed, 1, 2, 3), mw_hidden_value(seed, 1, 2, 3));
 }
 
-/// Those of e4m3 are all of its values but zeros and NaN, each as often.
+/// Values of e4m3 are all but zeros and NaN, with equal frequency.
 static void hidden_values_have_their_type(void **state)
 {
     (void)state;
