@@ -302,7 +302,7 @@ static void interrupt(struct device *t, unsigned way, struct mw_random *r)
     case 3:
         write_register(t, FABRIC(ports), port | MW_FABRIC__PORTS__DOWN_bm);
         wait_done(t, below(r, 500));
-        if (way == 3) // and while it is flushed its memory is looked at
+        if (way == 3) // and its memory is accessed during the flush
             write_register(t, FABRIC(ports), port | MW_FABRIC__PORTS__UP_bm);
         access_memory(t, way == 3, r);
         break;

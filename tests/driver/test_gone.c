@@ -336,8 +336,8 @@ static void fork_and_look(const struct mw_layout *layout)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/// Forks of a process with an idle device, and with one whose lock is in use: by a thread that
-/// waits and by the descriptor's thread. The parent's calls still work afterwards.
+/// Forks of a process with an idle device, and with one whose lock is in use. A thread that waits
+/// and the descriptor's thread use it. The parent's calls still work afterwards.
 static void forked(void **state)
 {
     (void)state;

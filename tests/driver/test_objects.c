@@ -439,7 +439,7 @@ static struct mw_multicast *make_group(unsigned a, unsigned b)
 }
 
 /// A group that is not bound has no members, for any contents of the table at first and after a
-/// reset, and after it was destroyed.
+/// reset. Neither has a destroyed one.
 static void groups(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A program and a library of different versions: structs without their size or from another header,
-// transports that lack functions, versions, and names of codes.
+// and transports that lack functions. Also versions, and names of codes.
 #include "fake_device.h"
 
 #include <sys/mman.h>

@@ -18,7 +18,7 @@ enum {
     TRANSFER_BYTES = 1200,
     PACKET = 512,
     ROOM = 1 << 17,
-    GAPS = 2, ///< more of them take their time
+    GAPS = 2, ///< more gaps only take time
     NUMBER = 0x5a5a,
 };
 
@@ -60,8 +60,8 @@ static size_t make_request(struct input *in, uint16_t *sequence, uint32_t key, b
     return count;
 }
 
-/// Let the device work, and look at all that comes out of it: `key` becomes that of the last
-/// session. Returns whether the reply to the last SYNC was among it.
+/// Run the device, and check all its output. `key` becomes that of the last session. Returns
+/// whether the reply to the last SYNC was among it.
 static bool drain(struct mwd_device *device, uint32_t *key)
 {
     static uint8_t bytes[ROOM];

@@ -49,7 +49,7 @@ struct counter {
         assert_int_equal(by != std::this_thread::get_id(), two);
         return two;
     }
-    // Steps, without a pause in which it might sleep, until the other thread does one.
+    // Step without a pause in which the other thread might sleep, until it executes a piece.
     void until_two()
     {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -68,7 +68,7 @@ void each_piece_is_done_once(void **)
     c.until_two();
 }
 
-// What each piece leaves is read while the next one is done, as two places in turn allow.
+// The results of each piece are read during the next one, as they alternate between two places.
 struct pair {
     unsigned at = 0, own = 0, theirs = 0;
     uint64_t left[2][16] = {}, given[2] = {};

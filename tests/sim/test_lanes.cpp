@@ -152,7 +152,7 @@ void copies_go_their_own_ways(void **)
     }
 }
 
-// With equal inputs all lanes hold the same, those of copies that are not there excepted.
+// With equal inputs all lanes hold equal values, except those of missing copies.
 void equal_inputs_give_equal_lanes(void **)
 {
     pair_of_models m(seed + 1);
@@ -187,8 +187,7 @@ void tables_of_verilator_begin_empty(void **)
     }
 }
 
-// What Verilator's code does with it: the run ends. The message names the place, the
-// instance and the copies.
+// The run ends, as with Verilator's code. The message names the place, the instance and the copies.
 void an_assertion_ends_the_run(void **)
 {
     int err[2];

@@ -51,7 +51,7 @@ mw_sim *give_up()
     return s;
 }
 
-// They come while the next transfer reads.
+// The answers arrive while the next transfer reads.
 void at_once(void **)
 {
     mw_sim *s = give_up();

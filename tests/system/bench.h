@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the system tests share: a workload with its golden result, runs of it under a system, and
-// the checks that every run must pass. The Verilated models must be there (make models), see docs
-// of `moeswitch run` for the parameters.
+// Shared by the system tests: a workload with its golden result, runs of it under a system, and the
+// checks that every run must pass. The Verilated models must be there (make models), see docs of
+// `moeswitch run` for the parameters.
 #ifndef MW_TEST_BENCH_H
 #define MW_TEST_BENCH_H
 
@@ -40,7 +40,8 @@ void bench_check(const struct bench *b, const char *system, const struct mw_resu
 uint64_t bench_pass(const struct bench *b, const char *system);
 /// Whether the device has the primitives of the system, and lists long enough for it.
 bool bench_has(const struct bench *b, const struct mw_system *system);
-/// Options, prepare, every second system that it has, in turn (with MW_LONG all), free.
+/// Set options, prepare, run every third system if the device has it, from another first one in
+/// each call (with MW_LONG all), and free.
 void bench_all(const char *options, bench_edit *edit, void *context);
 
 /// Expert at place `j` of a token's list, for edits.

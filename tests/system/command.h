@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the command build/moeswitch share.
+// Shared by the tests of the command build/moeswitch.
 #ifndef MW_TEST_COMMAND_H
 #define MW_TEST_COMMAND_H
 

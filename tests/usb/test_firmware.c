@@ -111,7 +111,7 @@ static const char *image_file(const char *name, uint32_t first, uint32_t version
     return path;
 }
 
-/// Not there, or what it has as an image is of that version.
+/// The file must be missing, or contain an image of that version.
 static void assert_file(const char *path, bool there, uint32_t version)
 {
     char *text = contents(path);
@@ -190,7 +190,7 @@ static int open_it(void)
     return 0;
 }
 
-/// The device can be opened, and its firmware is of that version and was started so often.
+/// The device must open, with firmware of that version that was started this often.
 static void assert_runs(uint32_t version, unsigned starts)
 {
     if (open_it())
@@ -261,7 +261,7 @@ static void test_kept(void **state)
     assert_int_equal(mw_firmware_read(&o, some, 3, &count), 0);
     assert_int_equal(count, RAM_WORDS);
     assert_memory_equal(some, ram, sizeof some);
-    // a file that cannot be written, either
+    // a copy that cannot be written prevents the load, too
     const char *file = image_file("b.hex", MWD_RUNS, 8);
     assert_int_equal(COMMAND(file, "--save", in_folder("nowhere/before")), 2);
     assert_runs(STUB_VERSION, 4);
@@ -320,7 +320,7 @@ static void test_bad_files(void **state)
     bus_destroy(bus);
 }
 
-/// Nothing of the device but its registers was looked at.
+/// Only registers of the device were read.
 static void test_not_for_this_device(void **state)
 {
     (void)state;
@@ -379,8 +379,8 @@ static void test_no_device(void **state)
 
 // ---- the way back -------------------------------------------------------------------------------
 
-/// One that never comes up, and one that comes up and keeps every command, so that only a USB
-/// reset frees the link.
+/// An image that never starts, and one that starts but answers no command, so that only a USB reset
+/// frees the link.
 static void test_no_answer(void **state)
 {
     (void)state;
@@ -533,8 +533,8 @@ static void test_faults(void **state)
 
 // ---- the whole device ---------------------------------------------------------------------------
 
-/// The real firmware on the Verilated processor: it comes up where the SoC lets it go, and one that
-/// does not makes room for it.
+/// The real firmware on the Verilated processor: it starts when the SoC releases it, and replaces
+/// one that does not start.
 static void test_whole_device(void **state)
 {
     (void)state;

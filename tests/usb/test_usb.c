@@ -117,7 +117,7 @@ static int end(void **state)
     return 0;
 }
 
-/// A layer that every device here holds.
+/// A layer that fits every device here.
 static struct mw_layout small_layer(struct mw_device *device, unsigned buffers,
                                     struct mw_layer_config *c)
 {

@@ -73,7 +73,7 @@ static int command(char *text, char *out, size_t size)
     return status;
 }
 
-/// The output of the command on such a device, and what it refuses.
+/// The output of the command on such a device, and the options that it refuses.
 static void command_runs(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the bounds that flits and resources set. They use a case small enough to count by hand
-// in both flit widths, random workloads for invariants, and the worked example on the real trace.
+// Tests of the bounds that flits and resources set. One case is small enough to count by hand, in
+// both flit widths. Invariants are tested on random workloads, and the worked example on the real
+// trace.
 #include "host/analysis/by_hand.h"
 
 #include "analysis/resources.h"
@@ -42,8 +43,8 @@ static void bounds_by_hand(void **state)
     assert_string_equal(mw_bound_text(&bounds.strict, text, sizeof text), "engine 1");
     assert_int_equal(bounds.own.cycles, 40);
     assert_int_equal(bounds.own_link.cycles, 18);
-    // In sequence: dispatch takes 16, expert 18 (movement) and combine 11. Combine has partials and
-    // a request at GPU 1 (11 up, 2 down), and 11 down at GPU 0.
+    // In sequence: 16 of dispatch, 18 of the expert (movement), 11 of combine. Combine has partials
+    // and a request at GPU 1 (11 up, 2 down), and 11 down at GPU 0.
     link.expert_cycles = 0;
     s = bare("dysharp-basic");
     mw_bounds_compute(&b.w, 0, &s, &link, &bounds);

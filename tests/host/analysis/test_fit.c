@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resources of a run: counts of rows against a plain one, regions against the library's layout, the
-// lines for what does not fit, and this machine's memory.
+// Resources of a run. Counts of rows are compared with a plain count, and regions with the
+// library's layout. Also the lines for what does not fit, and this machine's memory.
 #include "host/support.h"
 
 #include "analysis/fit.h"

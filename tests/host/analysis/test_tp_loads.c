@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams of cais-ordered: how many rows a range has, what the instructions of loads wait for, and
-// tables that a tile does not fit in.
+// Streams of cais-ordered: the rows of a range, the events that loads wait for, and tables that are
+// too small for a tile.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

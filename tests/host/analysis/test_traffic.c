@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the analytic flit counts: those of each system, of lists, of synchronisation and of
-// types of rows, counted by hand in both flit widths.
+// Tests of the analytic flit counts of each system, of lists, of synchronisation and of types of
+// rows. All are counted by hand in both flit widths.
 #include "host/analysis/by_hand.h"
 
 static void counts_multicast_by_hand(void **state)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of input files that are read as a whole: what is there, files that are too large, and a
-// disk that fails in the middle.
+// Tests of input files that are read as a whole: their contents, files that are too large, and a
+// disk that fails during the read.
 #include "host/support.h"
 
 #include "base/input.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop that reads command lines: every kind of option, words, the error for each wrong line,
-// and the name that is proposed for a wrong one.
+// The loop that reads command lines: every kind of option, and words. Also the error for each wrong
+// line, and the name that is proposed for a wrong one.
 #include "host/support.h"
 
 #include "base/text_wrap.h"

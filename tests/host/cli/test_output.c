@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of output files: what a path leads to gets the text, keeps its owner, mode and names, and
-// is whole or as it was before.
+// Tests of output files. The file that a path leads to gets the text, and keeps its owner, mode and
+// names. It is complete or unchanged.
 #include "host/support.h"
 
 #include "base/output.h"

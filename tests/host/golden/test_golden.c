@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the golden model: roundings and products against integer arithmetic, rows worked out by
-// hand, and that another order of addition gives other bits.
+// Tests of the golden model. Roundings and products are compared with integer arithmetic, and rows
+// with those worked out by hand. Another order of addition gives other bits.
 #include "host/support.h"
 
 #include "base/random.h"

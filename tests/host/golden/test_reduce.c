@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The golden model of reductions: conversions of fp16 against integer arithmetic, min and max as
-// PTX defines them, integers at their ends, and the order of terms.
+// The golden model of reductions. Conversions of fp16 are compared with integer arithmetic, and min
+// and max with the definition of PTX. Also integers at their ends, and the order of terms.
 #include "host/support.h"
 
 #include "golden/golden.h"
@@ -132,7 +132,7 @@ static void fp8(void **state)
         assert_int_equal(r5, nan5 ? MW_FP32_NAN : bits_of(f5));
         assert_int_equal(mw_reduce_last(MW_DTYPE_E4M3, r4), nan4 ? MW_FP8_NAN : v);
         assert_int_equal(mw_reduce_last(MW_DTYPE_E5M2, r5), nan5 ? MW_FP8_NAN : v);
-        // halfway to the next one, and a hair beside it
+        // halfway to the next one, and just beside it
         if ((v & 127) < 126) {
             const float middle = (f4 + (float)(v >> 7 ? -1 : 1) *
                                            (float)(e4 ? ldexp(1, (int)e4 - 10) : ldexp(1, -9)) / 2);
@@ -169,7 +169,7 @@ static void doubles(void **state)
         {UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x4000000000000000)},
         {UINT64_C(0x8000000000000000), 0, 0}, // -0 + 0
         {1, 1, 2},                            // subnormals
-        // half a place to the even number, and a hair more
+        // half a place to the even number, and slightly more
         {UINT64_C(0x3ff0000000000000), UINT64_C(0x3ca0000000000000), UINT64_C(0x3ff0000000000000)},
         {UINT64_C(0x3ff0000000000000), UINT64_C(0x3ca0000000000001), UINT64_C(0x3ff0000000000001)},
         {UINT64_C(0x7fefffffffffffff), UINT64_C(0x7fefffffffffffff), UINT64_C(0x7ff0000000000000)},

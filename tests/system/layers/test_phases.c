@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dispatch and combine as two phases on the real model: golden bits as in one program, what experts
-// have received, and results that the program computes. Also a dispatch that is canceled,
-// overwritten or destroyed between the phases.
+// Dispatch and combine as two phases on the real model: golden bits as in one program, received
+// rows, and results that the program computes. Also a dispatch that is canceled, overwritten or
+// destroyed between the phases.
 #include "system/layers.h"
 
 #include <poll.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors in layers whose rows go to each expert separately (moe-hub, flashdmoe): a region that is
-// too small, a wrong signal, a store of an older layer, a bad list. Each is an error by its name,
-// at its GPU. Nothing else is written. The other GPUs end with the golden bits, and the next layer
-// takes its usual cycles.
+// Errors in layers whose rows go to each expert separately (moe-hub, flashdmoe). They are a region
+// that is too small, a wrong signal, a store of an older layer, and a bad list. Each is an error by
+// its name, at its GPU. Nothing else is written. The other GPUs end with the golden bits, and the
+// next layer takes its usual cycles.
 #include "system/command.h"
 #include "system/layers.h"
 #include "systems/generator.h"

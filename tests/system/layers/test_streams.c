@@ -197,8 +197,8 @@ static void flashdmoe(void **state)
     assert_int_equal(g->streams, 3);
 }
 
-/// GPU 3 of 5 receives 192 tokens of others: first those of GPU 4, then of 0, 1 and 2. A range of
-/// them that passes token 240 is split in two.
+/// GPU 3 of 5 receives 192 tokens of others: first from GPU 4, then from GPUs 0 to 2 in order. A
+/// range of them that passes token 240 is split in two.
 static void nvls(void **state)
 {
     (void)state;
