@@ -98,7 +98,7 @@ static void test_feeding(void **state)
     p.partial_tiles = true;
     p.shape.tokens_per_gpu = usb ? 16 : 32;
     p.shape.hidden = 64;
-    p.shape.batches = usb ? 4 : 6; // the epochs come round
+    p.shape.batches = usb ? 4 : 6; // the epochs wrap
     const char *seed = getenv("MW_SEED");
     p.shape.seed = seed ? strtoull(seed, NULL, 0) : 1;
     p.device = (struct mw_device_choice){.custom = &endpoints_transport, .custom_context = device};

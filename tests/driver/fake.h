@@ -32,7 +32,7 @@ struct fake {
     void (*on_move)(struct fake *f, bool write); ///< ... by mem_write and mem_read
     uint64_t layer_cycles;                       ///< from go to done
     bool stuck;                                  ///< a layer never ends
-    bool moving;                                 ///< a stuck device looks busy all the same
+    bool moving;                                 ///< a stuck device still looks busy
     uint64_t left;                               ///< cycles to done
     bool flowing; ///< each port has a store flit both ways in every second cycle
     /// Cycles of a layer that pass while a register of the fabric or of a node is read. NULL: none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs two models of one fabric with the same calls. Both must answer alike in the same cycle:
+// Runs two models of one fabric with the same calls. Both must answer equally in the same cycle:
 // registers, host streams and done. At the end memories, counters and monitors must be equal.
 // Layers of every size run with random limits, latencies and stalls. Meanwhile the test reads,
 // writes, disables and enables ports, makes GPUs misbehave, and resets. With one model alone, that
@@ -18,7 +18,7 @@ struct pair_models {
     bool small;  ///< a device in the sizes of synth-check: no window, no monitor
 };
 
-/// Layers one after another, with a RESET now and then.
+/// Layers in sequence, with a RESET now and then.
 void pair_any_layers(const struct pair_models *models, unsigned layers);
 /// GPUs misbehave, ports go down and up, and partitions change during layers. Then RESET interrupts
 /// this, and a layer must be right.

@@ -64,7 +64,7 @@ static const struct kind *kind_of(const struct run *r)
     return r->what.whole ? &WHOLE : r->what.model ? &FABRIC : &STUB;
 }
 
-/// Faults one after another, in turn.
+/// All kinds of faults in sequence, repeatedly.
 static void plan(struct run *r, const struct bus_counts *c)
 {
     unsigned long struck = 0;

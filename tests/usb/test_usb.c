@@ -492,7 +492,7 @@ static void test_message_of_a_link_that_breaks_again(void **state)
     assert_int_equal(pthread_create(&thread, NULL, call, &caller), 0);
     wait_for(&caller.read);
     bus_unplug(stub);
-    usleep(SMALL_TIMEOUT * 1000); // the library sees it, or it does not: then nothing is looked at
+    usleep(SMALL_TIMEOUT * 1000); // the library detects it or not. If not, nothing is checked
     atomic_store_explicit(&caller.end, 1, memory_order_relaxed);
     pthread_join(thread, NULL);
     assert_int_equal(caller.status, MW_ERR_TIMEOUT);

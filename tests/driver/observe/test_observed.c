@@ -279,7 +279,7 @@ static void hardware_errors(void **state)
     *fake_node(&fake, 3, NODE(status.error)) = MW_HWERR_BOUNDS | 12u << 16;
     assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
     assert_message("GPU 3: address, row, token or event counter outside its region (12 errors)");
-    assert_code(mw_launch(device), 0); // the layer is over all the same
+    assert_code(mw_launch(device), 0); // the layer has ended nevertheless
     *fake_fabric(&fake, FABRIC(error)) = MW_HWERR_PARTITION | 2 << 8 | 1u << 16;
     assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
     assert_message("switch, input 2: target outside the partition");

@@ -43,7 +43,7 @@ static void counts_multicast_by_hand(void **state)
     // Switch-initiated reductions: rows reported and granted, up to three to a header, in place
     // of signals and requests.
     s = bare("moeswitch");
-    s.token_order = s.dispatch_throttle = false; // whose counts are for all alike
+    s.token_order = s.dispatch_throttle = false; // whose counts are equal for all
     t = total(&b.w, &s, 16);
     expect(&t, 0, MW_UP, 1, 14, 0, 0);
     expect(&t, 0, MW_DOWN, 0, 0, 1, 11);

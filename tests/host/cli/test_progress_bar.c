@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of what a waiting user sees: shares, time left, how often, on a terminal and in a log.
+// Tests of the progress bar: shares, time left, how often, on a terminal and in a log.
 #include "host/support.h"
 
 #include "cli/progress_bar.h"

@@ -157,7 +157,7 @@ static void takes_systems_of_workloads(void **state)
     assert_line(err.text, "--rows 15: not a multiple of the 8 GPUs");
 }
 
-/// Without a system, and with all of them, every one is a run of its own.
+/// Without a system, and with all of them, each one is a separate run.
 static void takes_all_systems(void **state)
 {
     (void)state;

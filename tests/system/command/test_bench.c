@@ -470,7 +470,7 @@ static void ends_when_interrupted(void **state)
     }
 }
 
-/// As `run`, so `bench` on the device that synth-check measures, and data in place of the table.
+/// `bench` on the device that synth-check measures, like `run`, and data instead of the table.
 static void small_device_and_csv(void **state)
 {
     (void)state;
@@ -500,8 +500,8 @@ static void helps(void **state)
     assert_non_null(strstr(out_text, "algbw * (N - 1) / N"));
 }
 
-/// Of these sizes there is no model, and none is looked for or built where the device cannot
-/// hold the largest line.
+/// No model of these sizes exists, and none is searched or built if the device cannot hold the
+/// largest line.
 static void refuses_before_it_builds(void **state)
 {
     (void)state;

@@ -62,7 +62,7 @@ static void prints_help(void **state)
                         "moeswitch: trce: unknown command, see moeswitch --help (trace?)\n");
 }
 
-/// Data in place of tables, nothing at all, and tables that fit.
+/// Data instead of tables, no output, and tables that fit.
 static void prints_what_is_requested(void **state)
 {
     (void)state;
@@ -267,7 +267,7 @@ static void same_json_twice(void **state)
     assert_int_equal(entries("files"), 0);
 }
 
-/// Systems side by side on devices of their own.
+/// Concurrent systems on their own devices.
 static void same_json_side_by_side(void **state)
 {
     (void)state;
@@ -293,9 +293,9 @@ static void ends_when_interrupted(void **state)
     assert_int_equal(entries("files"), 0);
 }
 
-/// Waves, from a model that is built at its first use. It is one model of the whole fabric, where
-/// the one without waveforms is cut between the nodes: every figure must be the same. An FST file
-/// starts with a header block (0) of 329 bytes.
+/// Waveforms, from a model that is built at its first use. It is one model of the whole fabric,
+/// while the one without waveforms is split between the nodes. Every figure must be the same. An
+/// FST file starts with a header block (0) of 329 bytes.
 static void writes_waves(void **state)
 {
     (void)state;

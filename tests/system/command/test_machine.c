@@ -136,7 +136,7 @@ static void refuses_what_does_not_divide(void **state)
                    "--hidden 7164: not a multiple of half of --flit-bytes 16");
 }
 
-/// All three planes of the machine, with the bits of their own packets, take what one takes.
+/// All three planes of the machine, with the bits of their own packets, take the time of one.
 static void runs_every_plane_of(const char *type)
 {
     cJSON *whole;

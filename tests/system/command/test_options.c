@@ -60,7 +60,7 @@ static bool is_number(const struct mw_option *o)
            o->kind == MW_OPTION_REAL || (o->kind == MW_OPTION_OWN && o->high);
 }
 
-/// What lies `steps` beyond an end.
+/// The value `steps` beyond an end.
 static void beyond(const struct mw_option *o, uint64_t end, int steps, char text[MW_END_BYTES])
 {
     mw_option_end(o, end + (uint64_t)steps, text);
@@ -92,7 +92,7 @@ static void walk_number(const struct mw_option_table *t, const struct mw_option 
     refuses(t, o, "1x", range);
 }
 
-/// Every value that there is, and one that is none.
+/// Every valid value, and an invalid one.
 static void walk_choice(const struct mw_option_table *t, const struct mw_option *o,
                         const char *help)
 {
@@ -142,8 +142,7 @@ static void help_and_parser_agree(void **state)
 
 // ---- the device ---------------------------------------------------------------------------------
 
-/// What a run of the smallest sizes is made of besides the option under test, which
-/// replaces its own.
+/// The options of a run of the smallest sizes. The option under test replaces its own value.
 static const char *const small_run[][2] = {
     {"--gpus", "2"},           {"--flit-bytes", "8"}, {"--experts", "16"}, {"--k", "2"},
     {"--tokens-per-gpu", "2"}, {"--hidden", "16"},    {"--tile", "2"}};
@@ -301,8 +300,7 @@ static void built_is_what_was_said(void **state)
     }
 }
 
-/// No model is made, nor looked for, for a run that the device cannot hold: of these
-/// sizes there is none.
+/// No model is built or searched for a run that the device cannot hold. None of these sizes exists.
 static void refuses_before_it_builds(void **state)
 {
     (void)state;

@@ -264,7 +264,7 @@ static void goes_on_behind_runs_that_fail(void **state)
     assert_int_equal(results_of(folder, list), 4 - reported);
 }
 
-/// A result that is spoilt counts as not there: its run is made again.
+/// A damaged result counts as missing: its run is repeated.
 static void replaces_what_is_spoilt(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static int run_on_full_disk(unsigned blocks, const char *words)
     return WEXITSTATUS(status);
 }
 
-/// What cannot be written is an error, and nothing of it stays.
+/// Output that cannot be written is an error, and no part of it stays.
 static void reports_what_it_cannot_write(void **state)
 {
     (void)state;
@@ -329,7 +329,7 @@ static void reports_what_it_cannot_write(void **state)
                         "moeswitch: standard output: cannot write: No space left on device\n");
 }
 
-/// A trace that was written and one that a run makes up are the same.
+/// A trace that was written and a synthetic one of a run are the same.
 static void runs_what_gen_wrote(void **state)
 {
     (void)state;

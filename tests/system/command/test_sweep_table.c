@@ -192,7 +192,7 @@ static void pictures_hold_the_table(void **state)
     assert_int_not_equal(access(svg, F_OK), 0);
 }
 
-/// One column alone, whether reports or the grid have it.
+/// A single column, from the reports or from the grid.
 static void one_column_is_drawn(void **state)
 {
     (void)state;

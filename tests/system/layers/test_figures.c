@@ -210,8 +210,7 @@ static void flashdmoe(void **state)
     on_both_sizes(asked, "flashdmoe");
 }
 
-/// Cycles that a hub takes for rows that come one after another: one flit each, or
-/// one for each addition.
+/// Cycles of a hub for consecutive rows: one for each flit, or one for each addition.
 static uint64_t row_time(unsigned terms, uint64_t flits)
 {
     return terms ? flits * (terms > 1 ? terms - 1 : 1) : 0;

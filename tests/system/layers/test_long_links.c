@@ -27,8 +27,8 @@ static void random_configurations(void **state)
     }
 }
 
-/// Unicast streams over a link of 2 047 cycles are as fast as over one of 65, but for
-/// the way there and back.
+/// Unicast streams over a link of 2 047 cycles are as fast as over one of 65, except for the round
+/// trip.
 static void latency_costs_no_bandwidth(void **state)
 {
     (void)state;

@@ -32,7 +32,7 @@ static double counted(const cJSON *system, int port, const char *direction)
     return sum(d) - number(d, "payload_bytes");
 }
 
-/// Of all layers of a system: the series holds what the counters hold.
+/// For all layers of a system, the sums of the series equal the counters.
 static void check_series(const cJSON *system, unsigned gpus, unsigned interval)
 {
     double turn = 0, credit = 0;

@@ -46,7 +46,7 @@ static const char *write_places(struct mw_random *r, unsigned gpus, unsigned exp
     return path;
 }
 
-/// Values whose sums round nowhere.
+/// Values whose sums are never rounded.
 static void make_exact(struct bench *b)
 {
     const unsigned experts = b->w.experts - b->w.replicas;
@@ -100,7 +100,7 @@ static void random_places(unsigned gpus, unsigned flit_bytes, unsigned experts, 
     bench_free(&placed);
 }
 
-/// N = 5 to 7 have models of their own, which are built where they are missing.
+/// N = 5 to 7 have their own models, which are built if they are missing.
 static void every_number_of_gpus(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void every_number_of_gpus(void **state)
     random_places(3, 16, 10, 5, &r);
 }
 
-/// Loads and choices that the device sees as lists alone: bits, flits and bounds of all systems.
+/// Loads and choices that reach the device only as lists: bits, flits and bounds of all systems.
 static void by_loads(void **state)
 {
     (void)state;

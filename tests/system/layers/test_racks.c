@@ -95,7 +95,7 @@ static void move(struct mw_device *d, const struct grouped *t, bool write, uint6
     assert_int_equal(write ? mw_mem_write(d, list, t->gpus) : mw_mem_read(d, list, t->gpus), 0);
 }
 
-/// Each GPU stores to a group of its own, and sums another.
+/// Each GPU stores to its own group, and sums another one.
 static void all_groups(void **state)
 {
     (void)state;

@@ -149,7 +149,7 @@ static void tokens_in_flight(void **state)
         N4 "--tokens-per-gpu 40 --experts 4 --k 1 --tile 4 --in-flight 12");
 }
 
-/// Coefficients near 1 show a lost row, far apart ones another order.
+/// Coefficients near 1 reveal a lost row, and coefficients far apart another order.
 static void spreads(void **state)
 {
     (void)state;
@@ -493,7 +493,7 @@ static void costs_are_charged(void **state)
     }
     // after each of the 15 ranges a stream waits for one flag of another GPU, during any other work
     assert_in_range(cycles_with("overlap", layer, " --set poll_cycles=3000"), 30000, 180000);
-    // nothing is visible for longer than the library waits by itself, 200 000 cycles
+    // no progress is visible for longer than the library's own limit, 200 000 cycles
     assert_true(cycles_with("unicast", layer, " --set barrier_cycles=220000") > 220000);
 }
 

@@ -259,7 +259,7 @@ static void loads_merge_as_the_options_say(void **state)
     assert_true(alone.loads == LOADS && alone.fetches == LOADS && alone.bypasses == LOADS);
 }
 
-/// GPUs that start apart merge loads if they wait for each other, and else fewer.
+/// GPUs that start apart merge more loads if they wait for each other.
 static void sync_merges_the_loads_of_late_gpus(void **state)
 {
     (void)state;
@@ -268,8 +268,8 @@ static void sync_merges_the_loads_of_late_gpus(void **state)
     assert_true(apart.loads == sync.loads && apart.fetches > sync.fetches);
 }
 
-/// Jitter and late starts spread the loads of a row. With kept rows each row is fetched once all
-/// the same. Without SYNC kept rows answer loads of GPUs that start late.
+/// Jitter and late starts spread the loads of a row. With kept rows each row is still fetched once.
+/// Without SYNC kept rows answer loads of GPUs that start late.
 static void kept_rows_answer_late_loads(void **state)
 {
     (void)state;
@@ -294,8 +294,8 @@ static void kept_rows_answer_late_loads(void **state)
     }
 }
 
-/// Each part of a row has a load of its own. All loads merge where answers stay and the table holds
-/// those of a SYNC tile, and where a row is fetched after all loads.
+/// Each part of a row has its own load. With kept answers more loads merge. If a row is fetched
+/// after all loads, all merge.
 static void parts_of_rows_merge(void **state)
 {
     (void)state;
@@ -405,7 +405,7 @@ static void command_runs(void **state)
     free(csv);
 }
 
-/// "all" is without what the device cannot run, which by name is refused.
+/// "all" leaves out what the device cannot run. By name it is refused.
 static void lacking_systems_are_left_out(void **state)
 {
     (void)state;

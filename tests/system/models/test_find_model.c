@@ -171,7 +171,7 @@ static void one_that_is_named(void **state)
     REFUSED(environment, "", "MOESWITCH_MODEL=", "models/none: No such file or directory");
     snprintf(environment, sizeof environment, "MOESWITCH_MODEL=%s", scratch("home"));
     REFUSED(environment, "", "MOESWITCH_MODEL=", "home: no model n2f8 there");
-    // empty is as if it were not set
+    // an empty variable counts as not set
     put(PLAIN, INSTALLED "/n2f8/libmwsim.so", true, NULL);
     assert_taken("MOESWITCH_MODEL=", "", true);
 }
@@ -203,7 +203,7 @@ static void one_that_is_missing_is_built(void **state)
     assert_int_equal(info(environment, 2, ""), 0);
     assert_line(said, "building the model n2f8 in ", "cache/moeswitch/");
     assert_non_null(strstr(printed, BY_PLAIN));
-    // Another time it is there, whether the sources are or not.
+    // The next time the model exists, with or without the sources.
     assert_taken(environment, "", true);
     shell("rm -r %s", scratch("sources"));
     char cache[600];
@@ -215,7 +215,7 @@ static void one_that_is_missing_is_built(void **state)
     assert_taken("XDG_CACHE_HOME=", "", true);
 }
 
-/// One of another version is built anew.
+/// A model of another version is rebuilt.
 static void one_of_the_cache_that_cannot_run(void **state)
 {
     (void)state;
@@ -249,7 +249,7 @@ static void one_that_cannot_be_built(void **state)
     REFUSED(environment, "", "neither HOME nor XDG_CACHE_HOME is set");
 }
 
-/// Of programs that miss the same model at the same time one builds it.
+/// If programs miss the same model at the same time, one builds it.
 static void once_for_all(void **state)
 {
     (void)state;
@@ -267,8 +267,8 @@ static void once_for_all(void **state)
 
 static const char UNDER_SIGNALS[] = "--under-signals";
 
-/// A tree of its own with the program and a model for another processor. Its Makefile copies one
-/// for this processor, with words of the shell before and after.
+/// A separate tree with the program and a model for another processor. Its Makefile copies one for
+/// this processor, with words of the shell before and after.
 static void make_tree(const char *before, const char *after)
 {
     char here[256];
