@@ -107,8 +107,7 @@ static void fed(void **state)
     expect_canceled();
 }
 
-// ---- what a call of a handle does besides its layer
-// ----------------------------------------------
+// ---- what a call of a handle does besides its layer ---------------------------------------------
 
 enum {
     TOKENS = 128,

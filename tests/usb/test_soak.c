@@ -4,8 +4,8 @@
 // halt. The device stops, loses the link's state, and is unplugged. No call hangs, every failure
 // has a reason, and no acknowledged data is lost.
 //
-// Without arguments it is a test of 15 seconds: with the stub, with the Verilated fabric and a link
-// in C, and with the whole Verilated device. With these arguments:
+// Without arguments it is a test of 15 seconds with three devices: the stub, the Verilated fabric
+// with a link in C, and the whole Verilated device. With these arguments:
 //   test_soak [--fabric libmwsim.so | --whole libmwdevice.so]
 //             --frames N [--disconnects N] [--seed N]
 // it continues until N frames have been sent, N have been received, and the device was unplugged

@@ -299,8 +299,7 @@ static void unplugged(void **state)
     assert_message("open it again");
 }
 
-// ---- what a device reports of itself
-// ---------------------------------------------------------------
+// ---- what a device reports of itself ------------------------------------------------------------
 
 static int open_with(uint32_t offset, uint32_t value)
 {

@@ -54,7 +54,8 @@ static void memory_by_hand(void **state)
     assert_true(bytes[MW_GRADIENTS] == 4 * (shared + experts));
     assert_true(bytes[MW_OPTIMIZER] == 12 * (shared / 4 + experts / 2));
     assert_true(bytes[MW_CACHE] == 0);
-    // 64 tokens of 2 x 64 inputs, 2 x 64 of norms and 12 heads of 16, and 128 rows of 64 and 3 x 32
+    // 64 tokens of 2 x 64 inputs, 2 x 64 of norms and 12 heads of 16. Then 128 rows of 64 and 3 x
+    // 32
     assert_true(bytes[MW_ACTIVATIONS] == 2 * 2 * 2 * (64 * (256 + 192) + 128 * (64 + 96)));
     assert_true(bytes[MW_BUFFERS] == 2 * 128 * 64 * 2);
 }

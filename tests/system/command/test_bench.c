@@ -235,8 +235,9 @@ static void look_ahead(void **state)
     assert_true(share_of("multicast --window 16", kib) >= 0.995);
 }
 
-/// Every packet of the class is in the distribution. There is one store per 16 flits of payload
-/// (128 bytes), and one result per 128 bytes of the row. --window shortens the wait in the switch.
+/// Every packet of the class is in the distribution. There is one store per 16 flits of payload,
+/// which are 128 bytes. There is one result per 128 bytes of the row. --window shortens the wait in
+/// the switch.
 static void distribution(void **state)
 {
     (void)state;
