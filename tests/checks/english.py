@@ -25,8 +25,8 @@ import tomllib
 LIMITS = {
     "docs": {"mean": 14.5, "p90": 24, "semicolons": 2},
     "rtl": {"mean": 13.5, "p90": 23, "semicolons": 5},
-    "programs": {"mean": 13, "p90": 22, "semicolons": 10},
-    "tests": {"mean": 13, "p90": 21, "semicolons": 5},
+    "programs": {"mean": 12, "p90": 21, "semicolons": 6},
+    "tests": {"mean": 12, "p90": 19, "semicolons": 2},
 }
 FOLDERS = {"driver": "programs", "firmware": "programs", "flow": "programs", "host-tools": "programs", "rtl": "rtl",
            "sim": "programs", "tests": "tests"}
