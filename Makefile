@@ -33,6 +33,9 @@
 #                     P=node-4 one part, SET='AdderBypass=1' with other settings, not to the page
 #   make bitstream    a board's bitstream: BOARD=ecpix5-85f [N=2] [UNTIL=netlist|packed ends there]; make load and make
 #                     flash BOARD= take it to the board
+#   make board-page   the page of a board: BOARD=; make board-area counts the cells of each of its primitives for it
+#   make gate         a layer of every system on the netlist of the ECPIX-5, half an hour
+#   make firmware     the firmware; make firmware-bitstream BOARD= puts it into a bitstream
 #   make mutants      plants faults in the RTL; the tests must find each
 #   make mutate       random mutations of every unit-tested module's netlist, and which of them its
 #                     tests find: M=module of one

@@ -14,6 +14,8 @@ BAD = (
     (["firmware-bitstream", "BOARD=foo"], "the boards are "),
     (["bitstream", "BOARD=ecpix5-85f", "N=9"], "N=9: a board has 2 to 8 GPUs"),
     (["pnr", "P=foo"], "P=foo: the parts are "),
+    (["gate", "BOARD=ulx3s-85f"], "BOARD=ulx3s-85f: make gate runs BOARD=ecpix5-85f"),
+    (["gate", "N=2", "WITHOUT=delay"], "N=2 WITHOUT=delay: make gate runs"),
     (["mutate", "M=fifo,foo"], "M=fifo,foo: no module is named foo"),
     (["test", "T=no_test_is_named_so"], "T=no_test_is_named_so: no test has that in its name"),
     (["model", "N=73"], "N=73: 2 to 72 GPUs"),

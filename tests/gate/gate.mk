@@ -5,6 +5,11 @@ GATE_CELLS := $(filter-out %/LUT4.sv,$(wildcard tests/gate/cells/*.sv))
 GATE_BOARD := ecpix5-85f
 GATE_N := 4
 GATE_DIR := $(B)/board/$(GATE_BOARD)-n$(GATE_N)
+# what these goals would ignore
+gate_given = $(foreach v,BOARD N WITHOUT,$(if $(filter command line environment,$(origin $(v))),$(if $($(v)), \
+    $(v)=$($(v)))))
+$(if $(filter gate gate-rtl gate-threads,$(MAKECMDGOALS)),$(if $(strip $(gate_given)),$(error $(strip $(gate_given)): \
+    make gate runs BOARD=$(GATE_BOARD) with all its primitives: leave it out)))
 
 $(B)/gate/parts/gate_parts_netlist.v: tests/gate/parts.py tests/gate/netlist.py tests/gate/gate_parts.sv \
     tests/gate/cells/LUT4.sv rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv flow/ecp5/ram_init.py | $(B)/.setup
