@@ -73,6 +73,19 @@ static void test_selftest(void **state)
     assert_out("\ndysharp ");
 }
 
+/// The layer of the self-test fits the memory of a board.
+static void test_selftest_small(void **state)
+{
+    (void)state;
+    setenv("MOESWITCH_MODEL", "build/model/n4f8-small/libmwsim.so", 1);
+    int status = run_command("selftest " SMALL);
+    unsetenv("MOESWITCH_MODEL");
+    if (status)
+        fail_msg("status %d: %s", status, err_text);
+    assert_out("4 of 16384 bytes written and read, 0 wrong");
+    assert_out("\ndysharp ");
+}
+
 static void test_bench_link(void **state)
 {
     (void)state;
@@ -128,9 +141,10 @@ static void test_bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),      cmocka_unit_test(test_info_lacks),
-        cmocka_unit_test(test_selftest),  cmocka_unit_test(test_bench_link),
-        cmocka_unit_test(test_no_device), cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_info),       cmocka_unit_test(test_info_lacks),
+        cmocka_unit_test(test_selftest),   cmocka_unit_test(test_selftest_small),
+        cmocka_unit_test(test_bench_link), cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests_name("device_commands", tests, NULL, NULL);
 }
