@@ -60,8 +60,15 @@ CELLS = "rtl/board/ecp5_cells.sv"
 MOVES, TRIES = 100_000_000, 4  # of legalize: two minutes each
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message):
+        stop(message, 2)
+
+
 def parse():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--board", required=True)
     p.add_argument("--out", type=pathlib.Path)
     p.add_argument("--firmware", default="build/firmware/firmware.hex")
@@ -75,7 +82,11 @@ def parse():
     p.add_argument("--param", action="append", default=[])
     p.add_argument("--only-firmware", action="store_true")
     p.add_argument("files", nargs="*")
-    return p.parse_args()
+    a = p.parse_args()
+    for seed in a.seed or ():
+        if seed < 1:
+            stop(f"seed {seed}: seeds are 1 and above", 2)
+    return a
 
 
 def stop(text, status=1):

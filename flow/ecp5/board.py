@@ -16,7 +16,7 @@ ROOT = pathlib.Path("boards")
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}  # of an 85F, by nextpnr
 DEVICES = {"um5g-85k": "LFE5UM5G-85F", "85k": "LFE5U-85F"}
 FIELDS = {"name": str, "top": str, "usb": str, "part": dict, "clock": dict, "domains": dict, "primitives": list,
-          "floorplan": dict, "loader": dict}
+          "floorplan": dict, "loader": dict, "io": dict}
 PART = {"name": str, "device": str, "package": str, "speed": int}
 FLOORPLAN = {"mirrored": bool}
 # by their names in `moeswitch info`, what they are in cfg_pkg.sv
@@ -30,6 +30,14 @@ PRIMITIVES = {"adder_bypass": "AdderBypass=1", "target_list_cache": "TargetListC
 NEEDS = {"switch_reductions": ("target_list_cache",), "source_lists": ("row_sparse",),
          "tile_reductions": ("switch_reductions", "gathered", "row_ranges")}
 LOADER = {"load": list, "flash": list, "note": str}
+NUMBER = (int, float)
+CLOCK = {"input_mhz": NUMBER, "outputs": list}
+OUTPUT = {"name": str, "mhz": NUMBER, "exact": bool}
+DOMAIN = {"port": str, "mhz": NUMBER, "pins": list}
+IO = {"in_ns": NUMBER, "out_ns": NUMBER}
+USB = ("ulpi", "pins")
+SPEEDS = (6, 7, 8)
+NEAR = 0.02  # a domain's frequency to that of its output, which the PLL makes up to 2 % slower (pll.py)
 
 
 def refuse(text):
@@ -42,35 +50,88 @@ def names():
     return sorted(p.parent.name for p in ROOT.glob("*/board.toml"))
 
 
-def need(where, table, fields):
+def need(where, table, fields, optional=()):
+    """TABLE has these fields, of these types, and no others but the optional ones. A number is above 0."""
+    if not isinstance(table, dict):
+        refuse(f"{where} is no table")
+    for field in table:
+        if field not in fields and field not in optional:
+            refuse(f"{where}: {field} is no field: it has {', '.join([*fields, *optional])}")
     for field, kind in fields.items():
         if field not in table:
             refuse(f"{where}: {field} is missing")
-        if not isinstance(table[field], kind):
+        if kind is NUMBER:
+            if type(table[field]) not in NUMBER or not table[field] > 0:
+                refuse(f"{where}: {field} is no number above 0")
+        elif type(table[field]) is not kind:
             refuse(f"{where}: {field} is no {kind.__name__}")
+
+
+def need_texts(where, items):
+    """Every item of a list is a text."""
+    for item in items:
+        if not isinstance(item, str):
+            refuse(f"{where}: {item} is no str")
+
+
+def check_clocks(where, b):
+    """Clocks of the PLL, and the domains of the netlist: each has a port, and an output of the PLL where it names one.
+    Delays of pads belong to a domain."""
+    need(f"{where}: clock", b["clock"], CLOCK)
+    made = {}
+    for o in b["clock"]["outputs"]:
+        need(f"{where}: clock: outputs", {"exact": False} | o if isinstance(o, dict) else o, OUTPUT)
+        if o["name"] in made:
+            refuse(f"{where}: clock: outputs: {o['name']} is there twice")
+        made[o["name"]] = o["mhz"]
+    if "fabric" not in made:
+        refuse(f"{where}: clock: outputs: fabric is missing")
+    for name in ("fabric", "usb"):
+        if name not in b["domains"]:
+            refuse(f"{where}: domains: {name} is missing")
+    for name, d in b["domains"].items():
+        at = f"{where}: domains: {name}"
+        need(at, {"pins": []} | d if isinstance(d, dict) else d, DOMAIN, ("pll",))
+        for port in (d["port"], *d.get("pins", [])):
+            if port not in b["ports"]:
+                refuse(f"{at}: {port} is no port of {b['folder']}/top.sv")
+        if "pll" in d and d["pll"] not in made:
+            refuse(f"{at}: {d['pll']} is no output of the clock: it has {', '.join(made)}")
+        if "pll" in d and not made[d["pll"]] * (1 - NEAR) <= d["mhz"] <= made[d["pll"]] * (1 + NEAR):
+            refuse(f"{at}: {d['mhz']:g} MHz, where the clock's output has {made[d['pll']]:g} MHz")
+    for name, limits in b["io"].items():
+        if name not in b["domains"]:
+            refuse(f"{where}: io: {name} is no domain: it has {', '.join(b['domains'])}")
+        need(f"{where}: io: {name}", limits, IO)
 
 
 def load(name):
     """The board's description, checked."""
     if name not in names():
-        refuse(f"bitstream: no board '{name}': BOARD= is one of {', '.join(names())} (folders of {ROOT})")
+        refuse(f"no board '{name}': BOARD= is one of {', '.join(names())} (folders of {ROOT})")
     folder = ROOT / name
     where = folder / "board.toml"
     try:
-        b = {"floorplan": {}, "primitives": []} | tomllib.loads(where.read_text())
-    except tomllib.TOMLDecodeError as e:
+        b = {"floorplan": {}, "primitives": [], "io": {}} | tomllib.loads(where.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
         refuse(f"{where}: {e}")
     need(where, b, FIELDS)
     need(f"{where}: part", b["part"], PART)
     need(f"{where}: loader", b["loader"], LOADER)
-    for field in b["floorplan"]:
-        if field not in FLOORPLAN:
-            refuse(f"{where}: floorplan: {field} is no field: it has {', '.join(FLOORPLAN)}")
+    for way in ("load", "flash"):
+        need_texts(f"{where}: loader: {way}", b["loader"][way])
+    need_texts(f"{where}: primitives", b["primitives"])
     b["floorplan"] = dict.fromkeys(FLOORPLAN, False) | b["floorplan"]
     need(f"{where}: floorplan", b["floorplan"], FLOORPLAN)
+    if b["usb"] not in USB:
+        refuse(f"{where}: usb: {b['usb']} is none of {', '.join(USB)}")
+    if b["part"]["speed"] not in SPEEDS:
+        refuse(f"{where}: part: speed: {b['part']['speed']} is none of {', '.join(map(str, SPEEDS))}")
     for primitive in b["primitives"]:
         if primitive not in PRIMITIVES:
             refuse(f"{where}: primitives: {primitive} is none of {', '.join(PRIMITIVES)}")
+        if b["primitives"].count(primitive) > 1:
+            refuse(f"{where}: primitives: {primitive} is there twice")
     for primitive in b["primitives"]:
         for other in NEEDS.get(primitive, ()):
             if other not in b["primitives"]:
@@ -80,8 +141,13 @@ def load(name):
     for file in ("pins.lpf", "top.sv"):
         if not (folder / file).exists():
             refuse(f"{folder}: {file} is missing")
-    return b | {"folder": folder, "id": name, "ports": top_ports(folder / "top.sv"),
-                "pins": located(folder / "pins.lpf")}
+    if not re.search(rf"^module {re.escape(b['top'])}\b", (folder / "top.sv").read_text(), re.M):
+        refuse(f"{where}: top: {b['top']} is no module of {folder}/top.sv")
+    if not re.search(r"MCCLK_FREQ=[\d.]+", (folder / "pins.lpf").read_text()):
+        refuse(f"{folder}/pins.lpf: SYSCONFIG MCCLK_FREQ, the clock of the flash, is missing")
+    b |= {"folder": folder, "id": name, "ports": top_ports(folder / "top.sv"), "pins": located(folder / "pins.lpf")}
+    check_clocks(where, b)
+    return b
 
 
 def settings(b, assignments):

@@ -21,8 +21,8 @@ def make(b, out, fabric_mhz=None, threads=1):
     """Writes both, and adds the domain `node` to those of the board where it is a clock of its own. Returns {domain:
     MHz} as they come out."""
     c = b["clock"]
-    outputs = [(o["name"], fabric_mhz if fabric_mhz and o["name"] == "fabric" else o["mhz"], o.get("exact", False))
-               for o in c["outputs"]]
+    outputs = [(o["name"], o["mhz"] if fabric_mhz is None or o["name"] != "fabric" else fabric_mhz,
+                o.get("exact", False)) for o in c["outputs"]]
     names = [o[0] for o in outputs]
     at = names.index("fabric")
     divided, same = [], [("node", "fabric")]
@@ -33,7 +33,8 @@ def make(b, out, fabric_mhz=None, threads=1):
     try:
         made = pll.solve(c["input_mhz"], outputs, divided)
     except pll.Impossible as e:
-        boards.refuse(f"{b['folder']}/board.toml: {e}")
+        asked = "" if fabric_mhz is None else f" with FABRIC_MHZ={fabric_mhz:g}"
+        boards.refuse(f"{b['folder']}/board.toml{asked}: {e}")
     names += [d[0] for d in divided]
     b["outputs"] = names
     mhz = dict(zip(names, made["mhz"]))

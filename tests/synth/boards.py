@@ -127,6 +127,7 @@ def refused(what, r, words, status=2):
 
 
 def test_boards(work):
+    work = work.resolve()  # broken boards are read from another current folder
     work.mkdir(parents=True, exist_ok=True)
     for name in boards.names():
         b = boards.load(name)
@@ -195,7 +196,27 @@ def test_boards(work):
              "mirrored is no bool"),
             ("a floorplan's field that is none", "board.toml", "[loader]", "[floorplan]\nmirored = true\n[loader]",
              "mirored is no field"),
-            ("no TOML", "board.toml", "[part]", "[part", "board.toml")):
+            ("no TOML", "board.toml", "[part]", "[part", "board.toml"),
+            ("a field that is none", "board.toml", "primitives = [", "primitive = [", "primitive is no field"),
+            ("a bus of no kind", "board.toml", 'usb = "ulpi"', 'usb = "ULPI"', "ULPI is none of ulpi, pins"),
+            ("a top that is no module", "board.toml", 'top = "ecpix5_85f"', 'top = "ecpix5"', "ecpix5 is no module"),
+            ("a primitive that is no text", "board.toml", "primitives = [", 'primitives = [["delay"], ', "is no str"),
+            ("a primitive twice", "board.toml", "primitives = [", 'primitives = ["delay", ', "delay is there twice"),
+            ("a speed grade that is none", "board.toml", "speed = 8", "speed = 9", "9 is none of 6, 7, 8"),
+            ("no output for the nodes", "board.toml", 'name = "fabric"', 'name = "node"', "fabric is missing"),
+            ("an output without its frequency", "board.toml", ", mhz = 36.0 }]", " }]", "mhz is missing"),
+            ("a frequency that is no number", "board.toml", "input_mhz = 100.0", 'input_mhz = "100"', "no number"),
+            ("a domain of no output", "board.toml", 'pll = "fabric"', 'pll = "nodes"', "nodes is no output"),
+            ("a domain of no port", "board.toml", 'port = "clk100"', 'port = "clk"', "clk is no port"),
+            ("a domain's pin that is no port", "board.toml", '"ulpi_nxt"]', '"nxt"]', "nxt is no port"),
+            ("a domain that the PLL does not make so", "board.toml", 'pll = "fabric", mhz = 36.0',
+             'pll = "fabric", mhz = 50.0', "50 MHz, where the clock's output has 36 MHz"),
+            ("no domain of the bus", "board.toml", "\nusb = {", "\nbus = {", "usb is missing"),
+            ("delays of pads of no domain", "board.toml", "[io.usb]", "[io.bus]", "bus is no domain"),
+            ("a delay of pads that is misspelt", "board.toml", "in_ns = ", "inn_ns = ", "inn_ns is no field"),
+            ("a delay of pads that is missing", "board.toml", "in_ns = 11.2", "", "in_ns is missing"),
+            ("a flash without its clock", "pins.lpf", "MCCLK_FREQ", "CLK_FREQ", "MCCLK_FREQ"),
+            ("an option of the loader that is no text", "board.toml", 'load = ["-b", ', "load = [1, ", "1 is no str")):
         shutil.rmtree(base, ignore_errors=True)
         shutil.copytree(ROOT / "boards/ecpix5-85f", base / "ecpix5-85f")
         path = base / "ecpix5-85f" / file
@@ -217,6 +238,14 @@ def test_refusals(work):
         bad.write_text(text)
         refused(f"refused: firmware {text!r}", python(SYNTH / "bitstream.py", "--out", work / "out", "--board",
                                                       "ecpix5-85f", "--firmware", bad, "x.sv"), words)
+    for option, value, words in (("--seed", "a", "--seed"), ("--seed", "0", "seed 0: seeds are 1 and above"),
+                                 ("--until", "route", "--until"), ("--fabric-mhz", "fast", "--fabric-mhz")):
+        refused(f"refused: {option} {value}", python(*bit, "--board", "ecpix5-85f", option, value, "x.sv"), words)
+    for mhz in (0, 1000):
+        refused(f"refused: --fabric-mhz {mhz}", python(
+            "-c", f"import sys; sys.path.insert(0, '{SYNTH}'); import pathlib, board, clocks\n"
+            f"clocks.make(board.load('ecpix5-85f'), pathlib.Path('{work}/out'), {mhz})"),
+                f"board.toml with FABRIC_MHZ={mhz}: fabric of")
     refused("refused: firmware into what is not there", python(*bit, "--board", "ecpix5-85f", "--only-firmware"),
             "make bitstream")
     for how in ("load", "flash"):
