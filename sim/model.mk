@@ -23,7 +23,8 @@ $(if $(filter 1,$(FAR)),$(if $(filter 1,$(SMALL))$(filter $(KINDS),$(PRIMITIVES)
     nor PRIMITIVES=$(PRIMITIVES))))
 $(if $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter-out 0,$(SMALL) $(TRACE)),$(error PRIMITIVES=$(PRIMITIVES): neither \
     with SMALL=1 nor TRACE=1)))
-$(if $(LIKE),$(if $(wildcard boards/$(LIKE)/board.toml),,$(error LIKE=$(LIKE): a folder of boards is possible)))
+$(if $(LIKE),$(if $(and $(filter 1,$(words $(LIKE))),$(filter $(wildcard boards/*/board.toml), \
+    $(LIKE:%=boards/%/board.toml))),,$(error LIKE=$(LIKE): a folder of boards is possible)))
 $(if $(LIKE),$(if $(filter-out 0 8,$(SMALL) $(FAR) $(F))$(filter $(KINDS),$(PRIMITIVES)),$(error LIKE=$(LIKE): with \
     F=8$(comma) and none of SMALL=1$(comma) FAR=1$(comma) PRIMITIVES=)))
 # plain: Verilator's own code of the whole fabric, with g++ or clang, on any machine; what writes waveforms is always
@@ -45,7 +46,9 @@ BASIC_CACHE := CacheEntries=512 CacheLimit=0
 SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 \
     StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 AdderBypass=0 $(BASIC_PARAMS) CacheLimit=0 \
     Faults=0 Monitor=0
-LIKE_PARAMS := $(if $(LIKE),$(shell $(PY) flow/ecp5/board.py $(LIKE) $(SMALL_PARAMS)))
+# read before the first make has its own Python
+LIKE_PARAMS := $(if $(LIKE),$(or $(shell $(or $(wildcard $(PY)),python3) flow/ecp5/board.py $(LIKE) \
+    $(SMALL_PARAMS)),$(error LIKE=$(LIKE): no settings of boards/$(LIKE)/board.toml)))
 # What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is
 # touched. Verilator takes arrays of 2^28 elements, which bounds 8-byte flits. large: flit bytes
 KEPT_PARAMS := MergeKeep=16384 KeepRows=32
