@@ -13,6 +13,7 @@
 BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard boards/*/board.toml)))))
 BOARD ?=
 WITHOUT ?=
+$(if $(filter-out 0 1,$(words $(WITHOUT))),$(error WITHOUT=$(WITHOUT): one primitive is possible))
 # folder of a build (board, pads or N)
 board_dir = $(B)/board/$(1)-$(2)$(addprefix -without-,$(WITHOUT))
 BOARD_DIR = $(call board_dir,$(BOARD),$(if $(filter 1,$(PADS)),pads,n$(BOARD_N)))
@@ -20,7 +21,8 @@ BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
 BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),4)
 # settings of a board without the primitives that board.toml names (board, N)
 board_sizes = N=$(2) FlitBytes=8 $(SMALL_PARAMS)
-board_primitives = $(shell sed -n '/^primitives = \[/,/]/p' boards/$(1)/board.toml 2>/dev/null | grep -o '"[a-z_]*"')
+board_primitives = $(shell sed -n '/^primitives *= *\[/{:a;s/\#.*//;/\]/!{N;ba};s/\].*//;p}' \
+    boards/$(1)/board.toml 2>/dev/null | grep -o "[\"'][a-z_]*[\"']" | tr -d "\"'")
 # From four GPUs on, one node serves all (docs/design/threads.md), because four nodes do not fit an 85F. A board without
 # primitives has the node of the models (board, N)
 board_node = $(if $(call board_primitives,$(1)),$(call board_dir,$(1),n$(2))/node,$(B)/threads/n$(2)f8-small-threads)
@@ -32,7 +34,7 @@ $(foreach b,$(BOARDS),$(foreach n,$(sort 4 $(filter 4 5 6 7 8,$(BOARD_N))),$(if 
 # a model of the device of LIKE, with one node for all GPUs, at its ULPI pins
 $(if $(LIKE),$(foreach n,$(filter 4 5 6 7 8,$(N)),$(eval \
     $(call device_rules,n$(n)f8-$(LIKE)-threads,$(n),8,$(LIKE),device_usb,threads))))
-BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' boards/$(BOARD)/board.toml \
+BOARD_USB = $(if $(filter pins,$(shell sed -n "s/^usb *= *[\"']\([a-z]*\)[\"'].*/\1/p" boards/$(BOARD)/board.toml \
     2>/dev/null)),pins,usb)
 BOARD_RTL = $(if $(BOARD_NODE),experiments/node_threads/fabric_threads.sv) \
     $(filter-out rtl/top/device_$(if $(filter pins,$(BOARD_USB)),usb,pins).sv,$(RTL) $(DEV_PKGS) $(DEV_IP) \
@@ -47,12 +49,26 @@ UNTIL ?=
 FIRMWARE ?= $(FW)/firmware.hex
 LOADER ?=
 
+# nothing, or one of these values: variable, values
+may_be = $(if $(filter-out 0 1,$(words $($(1))))$(filter-out $(2),$($(1))),$(error $(1)=$($(1)): possible is one of \
+    $(2)))
+# what is left of words without their digits
+no_number = $(strip $(subst 0,,$(subst 1,,$(subst 2,,$(subst 3,,$(subst 4,,$(subst 5,,$(subst 6,,$(subst 7,,$(subst \
+    8,,$(subst 9,,$(1))))))))))))
+
 .PHONY: bitstream load flash firmware-bitstream board-area board-page board-pages
 ifneq ($(filter bitstream load flash firmware-bitstream board-area board-page,$(MAKECMDGOALS)),)
 $(if $(and $(filter 1,$(words $(BOARD))),$(filter $(BOARDS),$(BOARD))),,$(error BOARD=$(BOARD): the boards \
     are $(BOARDS)))
 $(if $(and $(filter 1,$(words $(BOARD_N))),$(filter 2 3 4 5 6 7 8,$(BOARD_N))),,$(error N=$(BOARD_N): a board has \
     2 to 8 GPUs))
+$(call may_be,PADS,0 1)
+$(call may_be,BEST,0 1)
+$(call may_be,UNTIL,netlist packed)
+$(if $(WITHOUT),$(call may_be,WITHOUT,$(call board_primitives,$(BOARD))))
+$(if $(call no_number,$(SEEDS))$(filter 0%,$(SEEDS)),$(error SEEDS=$(SEEDS): numbers from 1 on are possible))
+$(if $(call no_number,$(subst .,,$(FABRIC_MHZ)))$(filter-out 0 1,$(words $(FABRIC_MHZ))),$(error \
+    FABRIC_MHZ=$(FABRIC_MHZ): a number of MHz is possible))
 endif
 $(B)/legalize: $(wildcard flow/ecp5/legalize/*.[ch]) | $(B)/.setup
 	$(call say,CC,$@)
@@ -60,7 +76,7 @@ $(B)/legalize: $(wildcard flow/ecp5/legalize/*.[ch]) | $(B)/.setup
 bitstream: $(BOARD_NODE) $(B)/legalize gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
 	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) \
-	    $(addprefix --seed ,$(SEEDS)) $(if $(BEST),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
+	    $(addprefix --seed ,$(SEEDS)) $(if $(filter 1,$(BEST)),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
 	    $(addprefix --until ,$(UNTIL)) $(addprefix --without ,$(WITHOUT)) $(addprefix --node ,$(BOARD_NODE)) \
 	    --legalize $(B)/legalize \
 	    $(addprefix --param ,$(call board_sizes,$(BOARD),$(BOARD_N))) \
@@ -71,7 +87,7 @@ flash load: | $(B)/.setup
 	$(Q)$(PY) flow/ecp5/loader.py $@ --board '$(BOARD)' --out $(BOARD_DIR) $(if $(LOADER),--options '$(LOADER)')
 
 board-area:
-	$(Q)$(MAKE) -s bitstream UNTIL=netlist
+	$(Q)$(MAKE) -s bitstream UNTIL=netlist WITHOUT=
 	$(Q)for p in $(call board_primitives,$(BOARD)); do $(MAKE) -s bitstream UNTIL=netlist WITHOUT=$$p || exit 1; done
 
 board-page: | $(B)/.setup
