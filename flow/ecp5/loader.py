@@ -28,7 +28,11 @@ def main():
     bit = a.out / f"{b['id']}.bit"
     if not bit.exists():
         boards.refuse(f"{a.how}: {bit} is not there: make bitstream BOARD={b['id']} makes it")
-    options = [*shlex.split(a.options), *(["-f"] if a.how == "flash" else [])] if a.options else b["loader"][a.how]
+    try:
+        words = shlex.split(a.options)
+    except ValueError as e:
+        boards.refuse(f"{a.how}: LOADER={a.options}: {e}")
+    options = [*words, *(["-f"] if a.how == "flash" else [])] if a.options else b["loader"][a.how]
     if not options:
         boards.refuse(f"{a.how}: {b['name']} has no way for that of its own: {b['loader']['note']}")
     program = shutil.which("openFPGALoader")

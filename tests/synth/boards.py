@@ -252,7 +252,16 @@ def test_refusals(work):
         refused(f"refused: {how} without a bitstream", python(SYNTH / "loader.py", how, "--board", "ulx3s-85f", "--out",
                                                               work / "out"), "make bitstream")
     (work / "out").mkdir(exist_ok=True)
+    (work / "out/ecpix5-85f.json").write_text('{"seed": 2}')
+    refused("refused: firmware into a routed design that is gone", python(*bit, "--board", "ecpix5-85f",
+                                                                          "--only-firmware"),
+            "seed-2.config is missing: make bitstream")
+    refused("refused: a page of a routed design that is gone",
+            python(SYNTH / "board_report.py", "ecpix5-85f", work / "out", work / "page"), "seed-2.json is missing")
     (work / "out/butterstick-85f.bit").write_text("bits")
+    refused("refused: options of the loader without their end", python(
+        SYNTH / "loader.py", "load", "--board", "butterstick-85f", "--out", work / "out", "--options", "-c 'x"),
+            "LOADER=-c 'x: No closing quotation")
     refused("refused: load of a board that only has flash",
             python(SYNTH / "loader.py", "load", "--board", "butterstick-85f", "--out", work / "out"), "JTAG lead")
     if not shutil.which("openFPGALoader"):
