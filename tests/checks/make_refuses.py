@@ -25,7 +25,6 @@ BAD = (
     (["bitstream", "BOARD=ecpix5-85f", "WITHOUT=foo"], "WITHOUT=foo: possible is one of adder_bypass "),
     (["bitstream", "BOARD=ecpix5-85f", "WITHOUT=delay gathered"], "WITHOUT=delay gathered: one primitive is possible"),
     (["load", "BOARD=ecpix5-85f", "WITHOUT=link_rate"], "WITHOUT=link_rate: possible is one of "),
-    (["gate", "BOARD=ulx3s-85f"], "BOARD=ulx3s-85f: make gate has the netlist of ecpix5-85f"),
     (["pnr", "P=foo"], "P=foo: the parts are "),
     (["gate", "BOARD=ulx3s-85f"], "BOARD=ulx3s-85f: make gate runs BOARD=ecpix5-85f"),
     (["gate", "N=2", "WITHOUT=delay"], "N=2 WITHOUT=delay: make gate runs"),
