@@ -28,6 +28,7 @@ BAD = (
     (["pnr", "P=foo"], "P=foo: the parts are "),
     (["gate", "BOARD=ulx3s-85f"], "BOARD=ulx3s-85f: make gate runs BOARD=ecpix5-85f"),
     (["gate", "N=2", "WITHOUT=delay"], "N=2 WITHOUT=delay: make gate runs"),
+    (["gate", "PADS=1"], "PADS=1: make gate runs"),
     (["mutate", "M=fifo,foo"], "M=fifo,foo: no module is named foo"),
     (["test", "T=no_test_is_named_so"], "T=no_test_is_named_so: no test has that in its name"),
     (["model", "N=73"], "N=73: 2 to 72 GPUs"),

@@ -6,7 +6,7 @@ GATE_BOARD := ecpix5-85f
 GATE_N := 4
 GATE_DIR := $(B)/board/$(GATE_BOARD)-n$(GATE_N)
 # what these goals would ignore
-gate_given = $(foreach v,BOARD N WITHOUT,$(if $(filter command line environment,$(origin $(v))),$(if $($(v)), \
+gate_given = $(foreach v,BOARD N WITHOUT PADS,$(if $(filter command line environment,$(origin $(v))),$(if $($(v)), \
     $(v)=$($(v)))))
 $(if $(filter gate gate-rtl gate-threads,$(MAKECMDGOALS)),$(if $(strip $(gate_given)),$(error $(strip $(gate_given)): \
     make gate runs BOARD=$(GATE_BOARD) with all its primitives: leave it out)))
@@ -56,12 +56,9 @@ $(B)/tests/gate/on_netlist: $(call obj,tests/gate/on_netlist.c tests/device/fram
 # a layer of every system on the netlist; gate-rtl: on the RTL, with the same pads left out; gate-threads: with one node
 # for all, at the rate that a board has
 GATE_NEEDS := $(B)/tests/gate/on_netlist $(B)/moeswitch
-$(if $(filter gate,$(MAKECMDGOALS)),$(if $(filter-out $(GATE_BOARD),$(BOARD)),$(error BOARD=$(BOARD): make gate has \
-    the netlist of $(GATE_BOARD))))
 .PHONY: gate gate-run gate-rtl gate-rtl-run gate-threads gate-threads-run
-# the netlist of the whole board, whatever else is named
 gate:
-	$(Q)$(MAKE) -s bitstream BOARD=$(GATE_BOARD) N=$(GATE_N) UNTIL=netlist WITHOUT= PADS=
+	$(Q)$(MAKE) -s bitstream BOARD=$(GATE_BOARD) N=$(GATE_N) UNTIL=netlist
 	$(Q)$(MAKE) -s gate-run N=$(GATE_N) F=8 LIKE=$(GATE_BOARD)
 gate-run: $(GATE)/libmwdevice_usb.so $(GATE_NEEDS) $(B)/model/$(GATE_CONF)/libmwsim.so
 	$(Q)$(PY) tests/gate/run.py $(B) gate-$(GATE_CONF) $(GATE_CONF) 9000
