@@ -534,7 +534,7 @@ $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS)
 	    $(call cfg,N=$(call dotted,$*,1) FlitBytes=$(call dotted,$*,2) \
 	    $(if $(filter 1,$(call dotted,$*,3)),$(SMALL_PARAMS), \
 	    TileReductions=1 MergeLoads=1 SumEntries=16 $(if $(filter 16,$(call dotted,$*,2)),MergeKeep=16384) RowTypes=1 \
-	    CachedHandle=1 GateGradients=1 RedTypes=1023)) --assert \
+	    CachedHandle=1 BalanceRows=1 GateGradients=1 RedTypes=1023)) --assert \
 	    -DMW_CONTRACTS $(VWARN) $(LINT_VFLAGS) $(LINT_DIR) $(RTL_PKGS) rtl/fabric/fabric.sv $(lint_log)
 
 # The most ports, each part by itself: the whole of them takes an hour.
@@ -563,7 +563,7 @@ $(addprefix lint-device-,$(LINT_DEVICES) $(LINT_LONG_DEVICES)): lint-device-%: $
 # with all of them
 LINT_PRIMITIVES := AdderBypass=1 TargetListCache=1 TokenOrder=1 SwitchReductions=1 TileReductions=1 MergeLoads=1 \
     LinkRate=1 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1 SourceLists=1 RpmEntries=8 CacheLimit=1 \
-    RowTypes=1 CachedHandle=1 GateGradients=1 RowsLog2=7
+    RowTypes=1 CachedHandle=1 BalanceRows=1 GateGradients=1 RowsLog2=7
 .PHONY: lint-slang-boards lint-slang-primitives
 lint-slang: lint-slang-boards lint-slang-primitives
 lint-slang-primitives: LINT_SETTINGS := $(LINT_PRIMITIVES)

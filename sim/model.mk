@@ -37,7 +37,7 @@ $(if $(filter lanes,$(BACKEND)),$(if $(filter-out 0,$(TRACE)),$(error BACKEND=la
 # published: what published systems need, without what moeswitch alone and slower links do;
 # in the same cycles, simulated faster
 PUBLISHED_PARAMS := TargetListCache=0 TokenOrder=0 SwitchReductions=0 TileReductions=0 MergeLoads=0 MergeKeep=0 \
-    SumEntries=0 RowTypes=0 GateGradients=0 CachedHandle=0 LinkRate=0
+    SumEntries=0 RowTypes=0 GateGradients=0 CachedHandle=0 BalanceRows=0 LinkRate=0
 # basic: without what else unicast, dysharp-basic and dysharp have no use for
 BASIC_PARAMS := $(PUBLISHED_PARAMS) Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 SourceLists=0 RpmEntries=0
 # ... and with as many entries of the allocators' caches as a layer uses that says nothing of them
@@ -61,7 +61,7 @@ large_far = $(if $(filter $(wordlist 32,71,$(SIZES)),$(1)),TokensLog2=11) \
 # primitives that boards have no room for
 LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64 TileReductions=1 \
     MergeLoads=1 MergeEntries=320 MergeWays=5 SumEntries=64 StreamInstrs=256 RowTypes=1 GateGradients=1 CachedHandle=1 \
-    RedTypes=1023
+    BalanceRows=1 RedTypes=1023
 # Links of up to 2 047 cycles. A round trip of 4 096 cycles holds 455 packets of nine 16-byte flits:
 # stores, partial sums and results have 512 places. Rows open at the switch for two round trips and a
 # half: 64 rows of 115 flits fill them. So do 128 loaded rows of 36 flits, of which tiles have two.

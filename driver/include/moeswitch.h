@@ -220,6 +220,7 @@ struct mw_device_info {
                              ///< and _red_cais_homes exist
     unsigned sum_entries;    ///< of the table of sums at each port of the switch
     unsigned stream_instrs;  ///< most instructions of a stream, to MW_STREAM_INSTRS
+    bool balance_rows;       ///< balance_rows of mw_layer_config exists
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -574,6 +575,10 @@ struct mw_layer_config {
     /// the first packet of the answer. 0: with the first load. Loads that bypass a full table
     /// do not wait, and when many rows wait, none does. Without effect without merge_loads.
     unsigned fetch_cycles;
+    /// Hubs send partial sums first to the GPUs that have received the smallest part of theirs, by
+    /// the copy counts. Without copy counts this has no effect. MW_ERR_CAPACITY: the device has no
+    /// balance_rows.
+    bool balance_rows;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
 /// rpm_timer 256, merge_entries 511, sum_cycles 1024, all else 0. `size` as for

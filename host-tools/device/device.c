@@ -86,6 +86,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .row_types = true,
         .gate_gradients = true,
         .cached_handle = true,
+        .balance_rows = true,
         .merge_entries = MW_BUILT_MERGES,
         .merge_reds = true,
         .sum_entries = MW_BUILT_SUMS,

@@ -58,6 +58,9 @@ static const struct mw_setting_kind kinds[] = {
     FIELD(
         "own_by_adder", 1,
         "1: own rows that need no addition go through the hub's adder while no row waits for one"),
+    FIELD("balance_rows", 1,
+          "1: hubs send partial sums first to the GPUs that have received the smallest part of "
+          "theirs; only with copy counts"),
     FIELD("target_list_cache", 1, "1: only the first packet of a row carries the target list"),
     RUN("switch_reductions", 1,
         "1: the switch opens reductions, for systems that send signals; only with "

@@ -118,6 +118,7 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
                {"row_types", i->row_types},
                {"gate_gradients", i->gate_gradients},
                {"cached_handle", i->cached_handle},
+               {"balance_rows", i->balance_rows},
                {"token_order", i->token_order},
                {"link_rate", i->link_rate},
                {"delay", i->delay},

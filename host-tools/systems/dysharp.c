@@ -18,8 +18,10 @@ void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at)
     if (system->token_order) {
         if (!at->cached)
             mw_stream_wait(&s[0], MW_EV_COUNTS, 2 * at->gpus);
-        mw_stream_order(&s[0], 0, tokens, system->costs.order);
-        mw_stream_dymultimem_st_ordered(&s[1], 0, tokens);
+        const uint32_t early = at->early < tokens ? at->early : tokens;
+        mw_stream_order(&s[0], early, tokens - early, system->costs.order);
+        mw_stream_dymultimem_st_ordered(&s[0], early, tokens - early);
+        mw_stream_dymultimem_st(&s[1], 0, early);
     } else {
         mw_stream_dymultimem_st(&s[1], 0, tokens);
     }
@@ -28,4 +30,4 @@ void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at)
     mw_stream_dymultimem_ld_reduce(&s[3], 0, tokens, true);
 }
 
-const struct mw_generator mw_generate_dysharp = {"dysharp", MW_STREAMS, 5, mw_make_side_by_side};
+const struct mw_generator mw_generate_dysharp = {"dysharp", MW_STREAMS, 6, mw_make_side_by_side};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of its mechanisms `moeswitch` leaves out of a layer that is too small for them. The layer's
-// shape decides, which every GPU has before the layer begins. Its routing never does.
+// Which of its mechanisms `moeswitch` leaves out of a layer that is too small for them, and how far
+// ahead others go. The layer's shape decides, which every GPU has before the layer begins. Its
+// routing never does.
 #include "systems/systems.h"
 
 #include <math.h>
@@ -38,6 +39,23 @@ unsigned mw_throttle_trip(const struct mw_run_params *params, unsigned k)
 {
     enum { LINKS = 4 };
     return (unsigned)(LINKS * (params->link_latency - 1) / token_time(params, k));
+}
+
+unsigned mw_early_tokens(const struct mw_system *system, const struct mw_run_params *params,
+                         const struct mw_workload *w, bool cached)
+{
+    enum {
+        COUNTS = 2, // walks of the routing table: rows, and copies
+        HOT = 5,    // searches for the GPU with most copies (copy_loads)
+    };
+    const double walk = (double)w->shape.tokens_per_gpu * w->k;
+    const double charged = (double)w->shape.tokens_per_gpu * (double)system->costs.order;
+    const double order = (charged > walk ? charged : walk) + HOT * w->shape.gpus;
+    const double cycles = (cached ? 0 : COUNTS * walk) + order;
+    const unsigned trip = mw_throttle_trip(params, w->k);
+    const unsigned meanwhile = (unsigned)ceil(cycles / token_time(params, w->k)) + trip;
+    const unsigned ahead = mw_throttle_ahead(params->tile, w->experts_per_gpu, w->k, trip);
+    return meanwhile > ahead ? meanwhile : ahead;
 }
 
 /// Whether most experts have less than half a tile, so that one tile for each determines a GPU's

@@ -95,13 +95,15 @@ int mw_job_info(struct job *j, struct mw_device_info *info)
 void mw_job_streams(void *job, unsigned gpu, struct mw_stream *s)
 {
     const struct job *j = job;
+    const bool cached = j->config.handle == MW_HANDLE_CACHED;
     const struct mw_place at = {.system = j->system,
                                 .gpus = j->w->shape.gpus,
                                 .gpu = gpu,
                                 .tokens = j->w->shape.tokens_per_gpu,
                                 .layout = &j->layout,
                                 .group = j->all ? (unsigned)mw_multicast_group(j->all) : 0,
-                                .cached = j->config.handle == MW_HANDLE_CACHED,
+                                .early = mw_early_tokens(j->system, j->params, j->w, cached),
+                                .cached = cached,
                                 .gradients = mw_makes_gradients(j->w, j->layer)};
     j->generator->make(s, &at);
 }

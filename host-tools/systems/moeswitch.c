@@ -6,5 +6,5 @@
 // links.
 #include "systems/generator.h"
 
-const struct mw_generator mw_generate_moeswitch = {"moeswitch", MW_STREAMS, 5,
+const struct mw_generator mw_generate_moeswitch = {"moeswitch", MW_STREAMS, 6,
                                                    mw_make_side_by_side};

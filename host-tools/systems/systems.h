@@ -19,6 +19,13 @@ unsigned mw_throttle_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k, 
 /// evenly. The time is that of four links longer than a cycle (row, target, report, grant).
 unsigned mw_throttle_trip(const struct mw_run_params *params, unsigned k);
 
+/// Tokens that each GPU dispatches by their numbers. The others wait until copies are counted, and
+/// leave in the order made. They are as many as the dispatch throttle allows before the first
+/// partial sum, and at least as many as the links carry while a GPU counts and orders, if experts
+/// are chosen evenly. In a cached layer nothing is counted.
+unsigned mw_early_tokens(const struct mw_system *system, const struct mw_run_params *params,
+                         const struct mw_workload *w, bool cached);
+
 /// Take out of `moeswitch` what cannot help in a layer of the workload's shape, unless a
 /// setting names one of its mechanisms. Other systems stay as they are. Returns whether it sends
 /// what `dysharp` does.

@@ -75,6 +75,7 @@ package cfg_pkg;
                                           // RowTypes
         bit            CachedHandle;      // layers may use what an earlier one counted and
                                           // allocated
+        bit            BalanceRows;       // hubs can serve GPUs first that have received less
         bit            LinkRate;          // links may be slower than a flit per cycle
         bit            Guard;             // the switch bears endpoints that misbehave
         bit            Monitor;           // latency histogram and time series of each port of the
@@ -186,6 +187,7 @@ package cfg_pkg;
         c.RowTypes = 1'b0;
         c.GateGradients = 1'b0;
         c.CachedHandle = 1'b0;
+        c.BalanceRows = 1'b0;
         c.LinkRate = 1'b1;
         c.Guard = 1'b1;
         c.Monitor = 1'b1;

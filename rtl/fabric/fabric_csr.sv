@@ -375,6 +375,7 @@ module fabric_csr #(
         hwif_in.primitives.row_types.next = Cfg.RowTypes;
         hwif_in.primitives.gate_gradients.next = Cfg.GateGradients;
         hwif_in.primitives.cached_handle.next = Cfg.CachedHandle;
+        hwif_in.primitives.balance_rows.next = Cfg.BalanceRows;
         hwif_in.tables.load_parts.next = Cfg.MergeLoads ? 4'(Cfg.LoadIndexW) : '0;
         hwif_in.tables.stream_instrs.next = 4'($clog2(Cfg.StreamInstrs));
         hwif_in.load_room.entries.next = Cfg.MergeLoads ? 9'(Cfg.MergeEntries) : '0;

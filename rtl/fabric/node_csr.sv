@@ -136,6 +136,7 @@ module node_csr #(
         cfg_o.link_wait = hwif_out.link.wait_cycles.value;
         cfg_o.adder_bypass = hwif_out.uses.adder_bypass.value;
         cfg_o.own_by_adder = Cfg.AdderBypass && hwif_out.uses.own_by_adder.value;
+        cfg_o.balance_rows = Cfg.BalanceRows && hwif_out.uses.balance_rows.value;
         cfg_o.target_list_cache = hwif_out.uses.target_list_cache.value;
         cfg_o.dispatch_throttle = hwif_out.uses.dispatch_throttle.value;
         cfg_o.throttle_ahead = hwif_out.dispatch_throttle.ahead.value;

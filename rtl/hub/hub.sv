@@ -701,6 +701,26 @@ module hub #(
     logic creq_ready, part_ready, sst_valid, sst_ready, red_idle;
     bundle_pkg::port_t part_crd;
 
+    logic [Cfg.N-1:0] behind;
+    bundle_pkg::port_t row_done;
+
+    if (Cfg.BalanceRows) begin : gen_balance
+        row_balance #(
+            .Cfg(Cfg)
+        ) i_balance (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .cfg_i(cfg),
+            .cnt_i(once),
+            .copies_here_i(copies_here),
+            .done_i(row_done),
+            .behind_o(behind)
+        );
+    end else begin : gen_turns
+        assign behind = '0;
+    end
+
     reduction #(
         .Cfg(Cfg)
     ) i_reduction (
@@ -751,6 +771,8 @@ module hub #(
         .sst_valid_o(sst_valid),
         .sst_ready_i(sst_ready),
         .part_crd_i(part_crd),
+        .behind_i(behind),
+        .row_done_o(row_done),
         .err_o(err_o[ErrRed+:3]),
         .idle_o(red_idle)
     );

@@ -128,6 +128,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .gate_gradients = MWI_GET(MW_FABRIC__PRIMITIVES__GATE_GRADIENTS, r.primitives),
         .row_types = MWI_GET(MW_FABRIC__PRIMITIVES__ROW_TYPES, r.primitives),
         .cached_handle = MWI_GET(MW_FABRIC__PRIMITIVES__CACHED_HANDLE, r.primitives),
+        .balance_rows = MWI_GET(MW_FABRIC__PRIMITIVES__BALANCE_ROWS, r.primitives),
         .token_order = MWI_GET(MW_FABRIC__PRIMITIVES__TOKEN_ORDER, r.primitives),
         .link_rate = MWI_GET(MW_FABRIC__PRIMITIVES__LINK_RATE, r.primitives),
         .delay = MWI_GET(MW_FABRIC__PRIMITIVES__DELAY, r.primitives),

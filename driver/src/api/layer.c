@@ -107,6 +107,7 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device *d,
                            MWI_PUT(MW_NODE__CREDITS__THROTTLE, c->throttle)},
         {REG(uses), MWI_PUT(MW_NODE__USES__ADDER_BYPASS, c->adder_bypass) |
                         MWI_PUT(MW_NODE__USES__OWN_BY_ADDER, c->own_by_adder) |
+                        MWI_PUT(MW_NODE__USES__BALANCE_ROWS, c->balance_rows) |
                         MWI_PUT(MW_NODE__USES__TARGET_LIST_CACHE, c->target_list_cache) |
                         MWI_PUT(MW_NODE__USES__SWITCH_REDUCTIONS, c->switch_reductions) |
                         MWI_PUT(MW_NODE__USES__TILE_REDUCTIONS, c->tile_reductions) |

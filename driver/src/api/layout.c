@@ -58,6 +58,7 @@ static const struct setting {
     SETTING(partial_tiles, false, true),
     SETTING(adder_bypass, false, true),
     SETTING(own_by_adder, false, true),
+    SETTING(balance_rows, false, true),
     SETTING(target_list_cache, false, true),
     SETTING(switch_reductions, false, true),
     SETTING(tile_reductions, false, true),
@@ -341,6 +342,9 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
     if (lists_of(info, c) > info->local_experts)
         return above("lists of rows, experts per GPU times GPUs, rounded up to a power of two",
                      lists_of(info, c), info->local_experts);
+    if (c->balance_rows && !info->balance_rows)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "balance_rows: this device's hubs serve all GPUs in turn: leave it out");
     if (c->dispatch_throttle && !info->token_order)
         return mwi_fail(MW_ERR_CAPACITY,
                         "dispatch_throttle: this device does not throttle dispatch: leave it out");

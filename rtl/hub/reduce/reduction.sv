@@ -89,6 +89,10 @@ module reduction #(
     input  wire logic              sst_ready_i,
     input  wire bundle_pkg::port_t part_crd_i,
 
+    // see row_balance
+    input  wire logic [Cfg.N-1:0] behind_i,
+    output bundle_pkg::port_t     row_done_o,
+
     output bundle_pkg::error_t err_o [3],  // combine and push, reduce_serve, row_sum
     output logic               idle_o
 );
@@ -311,6 +315,8 @@ module reduction #(
         .sst_valid_o,
         .sst_ready_i,
         .part_crd_i,
+        .behind_i,
+        .part_done_o(row_done_o),
         .err_valid_o(err_o[2].valid),
         .idle_o(idle_sum)
     );

@@ -84,6 +84,9 @@ module row_sum #(
     input  wire logic              sst_ready_i,
     input  wire bundle_pkg::port_t part_crd_i,
 
+    input  wire logic [Cfg.N-1:0] behind_i,     // GPUs that are served first
+    output bundle_pkg::port_t     part_done_o,  // the last packet of a row for this GPU is chosen
+
     output logic err_valid_o,  // a result is poisoned
     output logic idle_o
 );
@@ -165,8 +168,11 @@ module row_sum #(
         .up_out_i(up_out),
         .up_st_i(up_st),
         .up_dst_i(up_dst),
-        .part_crd_i
+        .part_crd_i,
+        .behind_i
     );
+
+    assign part_done_o = '{valid: row_pop_o && !own, port: packet_pkg::port_t'(row_ctx_o)};
 
     sum_passes #(
         .Cfg(Cfg),

@@ -47,7 +47,9 @@ module sum_choice #(
     input  wire logic                up_out_i,   // one has left for the uplink
     input  wire logic                up_st_i,    // which is an ST packet
     input  wire logic [Cfg.GpuW-1:0] up_dst_i,   // to this port
-    input  wire bundle_pkg::port_t   part_crd_i  // a credit of PART comes back
+    input  wire bundle_pkg::port_t   part_crd_i,  // a credit of PART comes back
+
+    input  wire logic [Cfg.N-1:0] behind_i  // contexts that are served first
 );
     // for the uplink, between their choice and their last flit: with the adder alone,
     // and with the adder bypass
@@ -113,6 +115,42 @@ module sum_choice #(
     assign own_chosen = own_first || turn == Cfg.GpuW'(cfg_i.port);
     assign served = ready_i && valid_o && !own_first;
 
+    // ---- contexts that are served first ---------------------------------------------------------
+    logic [Cfg.N-1:0] own_bit, urgent;
+
+    assign own_bit = Cfg.N'(1) << cfg_i.port[Cfg.GpuW-1:0];
+
+    // The own context takes its turns among those that are served first: their rows would keep it
+    // waiting, and the rows of its home with it.
+    function automatic logic [Cfg.N-1:0] first_of(input logic [Cfg.N-1:0] lane);
+        first_of = ((lane & urgent) != '0) ? lane & (urgent | own_bit) : lane;
+    endfunction
+
+    if (Cfg.BalanceRows) begin : gen_urgent
+        // Whoever waits throughout a period of packets is served first, too.
+        logic [Cfg.GpuW+1:0] packet_q;
+        logic [Cfg.N-1:0] waits_q, overdue_q, chosen;
+        logic period;
+
+        assign period = begin_i && packet_q == '1;
+        assign chosen = begin_i ? Cfg.N'(1) << ctx_o : '0;
+        assign urgent = behind_i | overdue_q;
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) begin
+                packet_q <= '0;
+                waits_q <= '0;
+                overdue_q <= '0;
+            end else begin
+                if (begin_i) packet_q <= packet_q + 1'b1;
+                waits_q <= (period ? rows_i.pend : waits_q) & ~chosen;
+                overdue_q <= (period ? overdue_q | waits_q : overdue_q) & ~chosen;
+            end
+        end
+    end else begin : gen_turns
+        assign urgent = '0;
+    end
+
     rr_arb #(
         .N(Cfg.N)
     ) i_arb (
@@ -133,8 +171,8 @@ module sum_choice #(
         logic last_q;  // the packet before was for the adder bypass
         logic [1:0] own_last_q;  // by lane: its packet before was an own one
 
-        assign add_ctx = may & ~copy_rows & {Cfg.N{add_room_i}};
-        assign copy_ctx = may & copy_rows & {Cfg.N{copy_room_i}};
+        assign add_ctx = first_of(may & ~copy_rows & {Cfg.N{add_room_i}});
+        assign copy_ctx = first_of(may & copy_rows & {Cfg.N{copy_room_i}});
         assign valid_o = (add_ctx | copy_ctx) != '0;
         assign lane_ctx = copies ? copy_ctx : add_ctx;
         assign own_last = own_last_q[copies];
@@ -165,7 +203,7 @@ module sum_choice #(
             end
         end
     end else begin : gen_adder
-        assign {lane_ctx, add_ctx} = {may, may};
+        assign {lane_ctx, add_ctx} = {2{first_of(may)}};
         assign valid_o = may != '0;
         assign own_last = own_o;
         assign turn = add_turn;
