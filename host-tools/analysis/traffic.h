@@ -41,6 +41,7 @@ struct mw_system {
     bool switch_reductions; ///< in place of signals and requests: rows are reported to the switch
     bool partial_tiles;     ///< idle engines start open tiles, whatever the run's options
     bool token_order;       ///< GPUs exchange copy counts and put their tokens in order by them
+    bool order_waits;       ///< ... for which all but the first tokens wait
     bool dispatch_throttle; ///< ... and keep dispatch and partial sums in step
     struct mw_costs costs;  ///< of software
     bool gathered;          ///< every token goes to every GPU and back, by the static group of all

@@ -66,6 +66,9 @@ static const struct mw_setting_kind kinds[] = {
         "1: the switch opens reductions, for systems that send signals; only with "
         "target_list_cache"),
     RUN("token_order", 1, "1: GPUs count copies, and order their tokens by these counts"),
+    RUN("order_waits", 1,
+        "1: under token_order only the first tokens leave by their numbers; the others wait for "
+        "the order"),
     RUN("order_cycles", UINT16_MAX, "cycles charged per token for token_order"),
     RUN("exchange_cycles", COST, "cycles until software can use the counts that it waits for"),
     RUN("barrier_cycles", COST, "cycles until software sees the end of a barrier"),

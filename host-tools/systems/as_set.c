@@ -22,6 +22,8 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
             asked = s.switch_reductions = s.signals && set->value;
         else if (strcmp(set->name, "token_order") == 0)
             s.token_order = set->value && s.signals;
+        else if (strcmp(set->name, "order_waits") == 0)
+            s.order_waits = set->value;
         else if (strcmp(set->name, "dispatch_throttle") == 0)
             s.dispatch_throttle = set->value && s.signals;
         else if (strcmp(set->name, "allocator") == 0 && allocates)

@@ -2,7 +2,6 @@
 //
 // Whether a device holds a run: before it, for all of its systems, and again when each begins.
 #include "analysis/fit.h"
-#include "device/setting_table.h"
 #include "systems/job.h"
 #include "systems/system_list.h"
 
@@ -46,9 +45,6 @@ int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *
     int status = mw_job_info(j, &info);
     if (status)
         return status;
-    j->config.balance_rows =
-        mw_setting_value(&j->params->settings, "balance_rows",
-                         j->config.dispatch_throttle && info.balance_rows) != 0;
     mw_fit_make(fit, &j->config, &info, &d);
     status = mw_fit_check(fit, &info, &d, &cause);
     if (status)

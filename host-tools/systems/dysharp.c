@@ -18,10 +18,15 @@ void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at)
     if (system->token_order) {
         if (!at->cached)
             mw_stream_wait(&s[0], MW_EV_COUNTS, 2 * at->gpus);
-        const uint32_t early = at->early < tokens ? at->early : tokens;
-        mw_stream_order(&s[0], early, tokens - early, system->costs.order);
-        mw_stream_dymultimem_st_ordered(&s[0], early, tokens - early);
-        mw_stream_dymultimem_st(&s[1], 0, early);
+        // of all tokens, none would be left to order
+        const uint32_t first = system->order_waits && at->early < tokens ? at->early : 0;
+        mw_stream_order(&s[0], first, tokens - first, system->costs.order);
+        if (first) {
+            mw_stream_dymultimem_st(&s[1], 0, first);
+            mw_stream_dymultimem_st_ordered(&s[0], first, tokens - first);
+        } else {
+            mw_stream_dymultimem_st_ordered(&s[1], 0, tokens);
+        }
     } else {
         mw_stream_dymultimem_st(&s[1], 0, tokens);
     }

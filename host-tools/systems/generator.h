@@ -17,8 +17,7 @@ struct mw_place {
     uint32_t tokens;                ///< of each GPU
     const struct mw_layout *layout; ///< of its device
     unsigned group;                 ///< static group of all GPUs, where the system is `gathered`
-    uint32_t early;                 ///< tokens that leave before the counts of all GPUs are here,
-                                    ///< where the others are ordered by these
+    uint32_t early; ///< tokens that do not wait for the order, where others do; at least 1
     bool cached;    ///< the layer has a handle: nothing is counted, and gathered entries are there
     bool gradients; ///< experts make those of gate weights
 };

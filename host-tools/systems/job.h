@@ -21,8 +21,9 @@ struct job {
 
     // settings that are not the layer's
     uint64_t small; ///< the configuration that synth-check measures
-    uint64_t dispatch_throttle, token_order, allocator, tracker; ///< of the system, see bounds.h
-    uint64_t rows_per_expert;                                    ///< 0: as the routing needs
+    uint64_t dispatch_throttle, token_order, order_waits; ///< of the system, see bounds.h
+    uint64_t allocator, tracker;                          ///< likewise
+    uint64_t rows_per_expert;                             ///< 0: as the routing needs
     uint64_t quiet_cycles; ///< without progress before the device counts as stuck, 0: library's
     uint64_t tile_guard;   ///< 0: no partial tiles against a stuck in-flight window
     uint64_t switch_reductions; ///< what the system has of it is in `system`

@@ -34,6 +34,7 @@ static int set_setting(struct job *j, const struct mw_setting *s)
         uint64_t *place;
     } own[] = {{"small", &j->small},
                {"token_order", &j->token_order},
+               {"order_waits", &j->order_waits},
                {"dispatch_throttle", &j->dispatch_throttle},
                {"allocator", &j->allocator},
                {"tracker", &j->tracker},

@@ -5,7 +5,9 @@
 //
 // Order: Contexts of a lane are served round robin, one packet each. The lanes (adder and bypass)
 // alternate if both can proceed. While the uplink is saturated, every second packet of a lane comes
-// from the local context. With cfg_i.own_by_adder own rows without an addition go by the adder
+// from the local context. With cfg_i.balance_rows contexts that are behind (see row_balance) and
+// those that have waited for a period of 4 x 2^GpuW packets are served first in their lane, in turn
+// with the own context. With cfg_i.own_by_adder own rows without an addition go by the adder
 // while it has room and no context has a row with an addition. Others then have the bypass alone.
 // Back-pressure: A packet is selected only if no other hub can delay it: with the requester's
 // credit, with its packet of R present, and with room in its lane. The uplink gets only enough
@@ -16,7 +18,7 @@
 // another choice.
 // Latency: While its lane has room, a context waits for one packet of every other context of its
 // lane, and for as many own packets. One packet of the other lane may come before each of these and
-// before its own.
+// before its own. With cfg_i.balance_rows it waits for two periods more at most.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -134,7 +136,7 @@ module sum_choice #(
 
         assign period = begin_i && packet_q == '1;
         assign chosen = begin_i ? Cfg.N'(1) << ctx_o : '0;
-        assign urgent = behind_i | overdue_q;
+        assign urgent = cfg_i.balance_rows ? behind_i | overdue_q : '0;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) begin
