@@ -384,6 +384,7 @@ NEEDS_system-test_machine := $(call model_so,2.8.0.0)
 NEEDS_system-test_barriers := $(call model_so,4.8.0.0)
 NEEDS_system-test_placement := $(foreach m,2.8.0.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)))
 NEEDS_system-test_rogue := $(foreach m,2.8.0.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)))
+NEEDS_system-test_balance := $(call model_so,8.16.0.0)
 NEEDS_system-test_row_sparse := $(call model_so,4.8.0.0) $(TOOL)
 NEEDS_system-test_backends_long := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0 9.8.1.0,$(call model_so,$(m)) \
     $(call model_so,$(m).plain))

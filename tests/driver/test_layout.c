@@ -406,6 +406,11 @@ static void layouts_of_settings(void **state)
     info.tile_reductions = true;
     c.k = 1;
     assert_code(mw_layout_of(&info, &c, &l), 0);
+    c.balance_rows = true;
+    info.balance_rows = false;
+    assert_code(mw_layout_of(&info, &c, &l), MW_ERR_CAPACITY);
+    info.balance_rows = true;
+    assert_code(mw_layout_of(&info, &c, &l), 0);
     c.k = 2;
     assert_code(mw_layout_of(&info, &c, &l), MW_ERR_INVALID);
     c.k = 1;
@@ -451,12 +456,12 @@ static void settings_at_their_limits(void **state)
     (void)state;
     static const struct {
         uint64_t low_high[2];
-        const char *name[13]; ///< up to a NULL
+        const char *name[14]; ///< up to a NULL
     } range[] = {
         {{0, 1},
          {"partial_tiles", "packet_manager", "adder_bypass", "own_by_adder", "target_list_cache",
           "switch_reductions", "tile_reductions", "merge_loads", "keep_answers", "row_returns",
-          "source_lists", "dispatch_throttle"}},
+          "source_lists", "dispatch_throttle", "balance_rows"}},
         {{0, 4}, {"link_cycles"}},
         {{0, 5}, {"scatter"}},
         {{0, 31}, {"window"}},

@@ -31,7 +31,7 @@ static void add_sizes(struct text *t, struct mw_random *r, const struct configur
 }
 
 /// Of the hub and the switch. The switch opens reductions only if the target-list cache is used.
-static void add_primitives(struct text *t, struct mw_random *r)
+static void add_primitives(struct text *t, struct mw_random *r, const struct configuration_model *m)
 {
     unsigned asks = pick(r, 0, 1);
     add(t, " --set adder_bypass=%u --set target_list_cache=%u --set switch_reductions=%u",
@@ -43,6 +43,9 @@ static void add_primitives(struct text *t, struct mw_random *r)
             " --set dispatch_throttle=1 --set throttle_lead=%u --set throttle_ahead=%u --set "
             "throttle_idle=%u",
             ONE_OF(r, 0, 1, 4, 1000), ONE_OF(r, 0, 1, 2, 20), ONE_OF(r, 0, 1, 30, 256));
+    add(t, " --set order_waits=%u", pick(r, 0, 1));
+    if (!m->small) // which has none
+        add(t, " --set balance_rows=%u", pick(r, 0, 1));
 }
 
 static void add_limits(struct text *t, struct mw_random *r, const struct configuration_model *m)
@@ -62,7 +65,7 @@ static void add_limits(struct text *t, struct mw_random *r, const struct configu
     if (pick(r, 0, 2) == 0)
         add(t, " --set start_delay=%u", ONE_OF(r, 1, 7, 50, 400));
     if (!m->small) // which has none of these
-        add_primitives(t, r);
+        add_primitives(t, r, m);
 }
 
 /// More than 32 GPUs have any latency.

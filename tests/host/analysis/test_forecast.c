@@ -265,6 +265,34 @@ static void limits_throttle(void **state)
     assert_int_equal(mw_throttle_ahead(16, 1, 8, 0), 6);
 }
 
+/// Tokens that do not wait for the order: as many as the throttle allows, or as the links carry
+/// while a GPU counts and orders.
+static void early_tokens(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options;
+        unsigned early, cached;
+    } layers[] = {
+        {"--gpus 8 --tile 16", 26, 26}, // the limit of the throttle
+        {"--gpus 16 --tile 2", 6, 6},   // its least
+        {"--gpus 16 --tile 2 --tokens-per-gpu 256", 12, 6},
+        {"--gpus 16 --tile 2 --set order_cycles=60", 12, 10},
+        {"--gpus 16 --tile 2 --link-latency 500", 10, 10},
+    };
+    for (unsigned i = 0; i < sizeof layers / sizeof *layers; i++) {
+        struct run r;
+        prepare(&r, layers[i].options);
+        const struct mw_system s =
+            mw_system_as_set(mw_system_find("moeswitch"), &r.params.settings);
+        const unsigned early = mw_early_tokens(&s, &r.params, &r.w, false),
+                       later = mw_early_tokens(&s, &r.params, &r.w, true);
+        if (early != layers[i].early || later != layers[i].cached)
+            fail_msg("%s: %u tokens, with a handle %u", layers[i].options, early, later);
+        end(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +304,7 @@ int main(void)
         cmocka_unit_test(counts_rows_in_last_tiles),
         cmocka_unit_test(leaves_out_what_cannot_help),
         cmocka_unit_test(limits_throttle),
+        cmocka_unit_test(early_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

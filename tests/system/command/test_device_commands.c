@@ -32,7 +32,7 @@ static void test_info(void **state)
     assert_out(
         "primitives       adder_bypass, target_list_cache, switch_reductions, "
         "tile_reductions, merge_loads, merge_reds, row_types, gate_gradients, cached_handle, "
-        "token_order, "
+        "balance_rows, token_order, "
         "link_rate, delay, "
         "row_ranges, "
         "more_events, gathered, row_sparse, source_lists, packet_manager, "

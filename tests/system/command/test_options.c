@@ -294,6 +294,7 @@ static void built_is_what_was_said(void **state)
         SAME(gathered), SAME(packet_manager), SAME(cache_limit), SAME(cache_entries);
         SAME(merge_loads), SAME(row_types), SAME(multimem_red), SAME(gate_gradients);
         SAME(cached_handle), SAME(merge_entries), SAME(kept_bytes), SAME(load_parts);
+        SAME(balance_rows);
         SAME(open_loads), SAME(open_syncs), SAME(merge_reds);
         SAME(sum_entries), SAME(stream_instrs), SAME(red_types);
 #undef SAME

@@ -24,7 +24,8 @@ static const struct mw_layout layout = {
         .op = MW_I_WAIT, .imm = (event_), .a = (count_) \
     }
 
-static bool cached; ///< of the layer whose streams are made
+static bool cached;    ///< of the layer whose streams are made
+static uint32_t early; ///< of its tokens
 
 static void check_of(const struct mw_system *system, const struct mw_generator *g, unsigned stream,
                      const struct mw_instr *expected, unsigned count)
@@ -38,6 +39,7 @@ static void check_of(const struct mw_system *system, const struct mw_generator *
                                 .tokens = TOKENS,
                                 .layout = &layout,
                                 .group = GROUP,
+                                .early = early,
                                 .cached = cached};
     g->make(s, &at);
     for (unsigned i = 0; i < g->streams; i++) {
@@ -292,6 +294,38 @@ static void moeswitch(void **state)
     CHECK(g, 3, {.op = MW_I_DYMULTIMEM_LD_REDUCE, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
 }
 
+/// All but the first tokens wait for the order, unless these are all.
+static void order_waits(void **state)
+{
+    (void)state;
+    struct mw_system s = *mw_system_find("moeswitch");
+    s.order_waits = true;
+    early = 7;
+    const struct mw_instr
+        stream[] = {RANGE(MW_I_COUNT),
+                    {.op = MW_I_COUNT, .flags = 1, .b = TOKENS},
+                    WAIT(MW_EV_COUNTS, 2 * GPUS),
+                    {.op = MW_I_ORDER, .a = 7, .b = TOKENS - 7},
+                    {.op = MW_I_DYMULTIMEM_ST, .flags = 4, .a = 7, .b = TOKENS - 7},
+                    {.op = MW_I_END}},
+        first[] = {{.op = MW_I_DYMULTIMEM_ST, .a = 0, .b = 7}, {.op = MW_I_END}},
+        all[] = {{.op = MW_I_DYMULTIMEM_ST, .flags = 4, .b = TOKENS}, {.op = MW_I_END}};
+    check_of(&s, &mw_generate_moeswitch, 0, stream, 6);
+    check_of(&s, &mw_generate_moeswitch, 1, first, 2);
+    early = TOKENS;
+    check_of(&s, &mw_generate_moeswitch, 1, all, 2);
+    early = TOKENS - 1;
+    cached = true;
+    check_of(
+        &s, &mw_generate_moeswitch, 0,
+        (const struct mw_instr[]){{.op = MW_I_ORDER, .a = TOKENS - 1, .b = 1},
+                                  {.op = MW_I_DYMULTIMEM_ST, .flags = 4, .a = TOKENS - 1, .b = 1},
+                                  {.op = MW_I_END}},
+        3);
+    cached = false;
+    early = 0;
+}
+
 /// With a handle no stream counts or waits for counts. The rest stays.
 static void cached_layers(void **state)
 {
@@ -321,6 +355,7 @@ int main(void)
         cmocka_unit_test(dysharp_basic),
         cmocka_unit_test(dysharp),
         cmocka_unit_test(moeswitch),
+        cmocka_unit_test(order_waits),
         cmocka_unit_test(cached_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
