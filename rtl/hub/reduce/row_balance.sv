@@ -8,11 +8,12 @@
 // those whose last packet has been chosen (done_i). T and D are the sums over all other GPUs. One
 // comparison after the other sets mark g if D T[g] > D[g] T. Both products are made together, one
 // bit of T[g] and of D[g] per cycle. Marks begin when the copy counts of all GPUs are here. go_i
-// clears marks and D. A cached layer keeps T of its forward layer.
+// clears marks and D. A cached layer keeps T of its forward layer. D[g] includes rows that no copy
+// count announces, such as those that return singly. It stops at 2^(TokensLog2 + 1) - 1.
 // Ports: behind_o[g] is mark g. The own GPU has no mark.
 // Order: A comparison sees all events before its first cycle.
 // Back-pressure: None. A comparison starts in a cycle without done_i.
-// Latency: A comparison takes TokensLog2 + 3 cycles, and one for each event at its start. A mark is
+// Latency: A comparison takes TokensLog2 + 2 cycles, and one for each event at its start. A mark is
 // renewed after N comparisons.
 `default_nettype none
 `include "assert.svh"
@@ -35,7 +36,7 @@ module row_balance #(
     localparam int unsigned AllW = Cfg.TokW + 1;  // rows of all
     localparam int unsigned DiffW = AllW + CountW + 1;
 
-    logic anew, count, start, last_bit;
+    logic anew, count, adds, start, last_bit;
     logic [Cfg.GpuW-1:0] gpu_q, from, at;
     logic [Cfg.N-1:0] counted_q, done_q;  // T, D of a GPU are in the tables
     logic [CountW-1:0] rows_word, done_word, rows, done;
@@ -47,6 +48,7 @@ module row_balance #(
     assign at = done_i.valid ? done_i.port[Cfg.GpuW-1:0] : gpu_q;
     assign rows = counted_q[at] ? rows_word : '0;
     assign done = done_q[at] ? done_word : '0;
+    assign adds = done_i.valid && done != '1;
 
     lutram #(
         .Width(CountW),
@@ -65,7 +67,7 @@ module row_balance #(
         .Depth(Cfg.N)
     ) i_done (
         .clk_i,
-        .we_i(done_i.valid),
+        .we_i(adds),
         .waddr_i(at),
         .wdata_i(done + 1'b1),
         .raddr_i(at),
@@ -83,7 +85,7 @@ module row_balance #(
         if (!rst_ni || go_i) begin
             done_q <= '0;
             done_all_q <= '0;
-        end else if (done_i.valid) begin
+        end else if (adds) begin
             done_q[at] <= 1'b1;
             done_all_q <= done_all_q + 1'b1;
         end

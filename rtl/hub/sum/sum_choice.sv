@@ -65,7 +65,7 @@ module sum_choice #(
     localparam int unsigned ShortPkts = 15;
 
     // may: but for its lane's room
-    logic [Cfg.N-1:0] may, lane_ctx, add_ctx, grant, take, give, st_left;
+    logic [Cfg.N-1:0] may, lane_ctx, add_ctx, grant, take, give, st_left, own_bit;
     logic [Cfg.N-1:0] copy_rows;  // contexts whose row is for the adder bypass
     logic [Cfg.GpuW-1:0] turn, add_turn;
     logic copies, served, own_chosen, own_last;  // the turn is one of the adder bypass
@@ -76,6 +76,7 @@ module sum_choice #(
     logic [4:0] inside_q;  // packets of own rows between their choice and memory
     logic [3:0] up_q;  // the same of packets for the uplink
 
+    assign own_bit = Cfg.N'(1) << cfg_i.port[Cfg.GpuW-1:0];
     assign own_o = packet_pkg::port_t'(ctx_o) == cfg_i.port;
     assign own_begin = begin_i && own_o;
     assign up_begin = begin_i && !own_o;
@@ -95,7 +96,7 @@ module sum_choice #(
     // bypass has kept waiting stays there, or it would lose its turn with each change of lane.
     assign own_adds = cfg_i.own_by_adder && add_room_i && !own_stays
                       && (rows_i.pend & ~rows_i.one) == '0;
-    assign own_copy = (may & copy_rows & (Cfg.N'(1) << cfg_i.port[Cfg.GpuW-1:0])) != '0;
+    assign own_copy = (may & copy_rows & own_bit) != '0;
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
@@ -118,14 +119,13 @@ module sum_choice #(
     assign served = ready_i && valid_o && !own_first;
 
     // ---- contexts that are served first ---------------------------------------------------------
-    logic [Cfg.N-1:0] own_bit, urgent;
-
-    assign own_bit = Cfg.N'(1) << cfg_i.port[Cfg.GpuW-1:0];
+    logic [Cfg.N-1:0] urgent;
 
     // The own context takes its turns among those that are served first: their rows would keep it
     // waiting, and the rows of its home with it.
-    function automatic logic [Cfg.N-1:0] first_of(input logic [Cfg.N-1:0] lane);
-        first_of = ((lane & urgent) != '0) ? lane & (urgent | own_bit) : lane;
+    function automatic logic [Cfg.N-1:0] first_of(
+        input logic [Cfg.N-1:0] lane, input logic [Cfg.N-1:0] first, input logic [Cfg.N-1:0] own);
+        return ((lane & first) != '0) ? lane & (first | own) : lane;
     endfunction
 
     if (Cfg.BalanceRows) begin : gen_urgent
@@ -173,8 +173,8 @@ module sum_choice #(
         logic last_q;  // the packet before was for the adder bypass
         logic [1:0] own_last_q;  // by lane: its packet before was an own one
 
-        assign add_ctx = first_of(may & ~copy_rows & {Cfg.N{add_room_i}});
-        assign copy_ctx = first_of(may & copy_rows & {Cfg.N{copy_room_i}});
+        assign add_ctx = first_of(may & ~copy_rows & {Cfg.N{add_room_i}}, urgent, own_bit);
+        assign copy_ctx = first_of(may & copy_rows & {Cfg.N{copy_room_i}}, urgent, own_bit);
         assign valid_o = (add_ctx | copy_ctx) != '0;
         assign lane_ctx = copies ? copy_ctx : add_ctx;
         assign own_last = own_last_q[copies];
@@ -205,7 +205,7 @@ module sum_choice #(
             end
         end
     end else begin : gen_adder
-        assign {lane_ctx, add_ctx} = {2{first_of(may)}};
+        assign {lane_ctx, add_ctx} = {2{first_of(may, urgent, own_bit)}};
         assign valid_o = may != '0;
         assign own_last = own_o;
         assign turn = add_turn;
