@@ -163,6 +163,12 @@ $(eval $(call variant,reduction_by_switch,reduction,N=4 FlitBytes=16 MemBytesLog
     SwitchReductions=1 Gathered=1))
 $(eval $(call variant,reduction_tiles,reduction,N=4 FlitBytes=8 MemBytesLog2=20 MaxExperts=64 Groups=16 \
     SwitchReductions=1 TileReductions=1 Gathered=1))
+UNIT += row_balance
+UNIT_SRCS_row_balance := rtl/hub/reduce/row_balance.sv
+UNIT_PARAMS_row_balance := N=5 TokensLog2=5 CachedHandle=1
+$(eval $(call variant,row_balance_2,row_balance,N=2 TokensLog2=1 CachedHandle=1))
+$(eval $(call variant,row_balance_8,row_balance,N=8 TokensLog2=13 CachedHandle=0))
+$(eval $(call variant,row_balance_16,row_balance,N=16 TokensLog2=6 CachedHandle=1))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/sum/row_sum.sv
 UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=1 Gathered=1
