@@ -6,9 +6,10 @@
 // Order: Contexts of a lane are served round robin, one packet each. The lanes (adder and bypass)
 // alternate if both can proceed. While the uplink is saturated, every second packet of a lane comes
 // from the local context. With cfg_i.balance_rows contexts that are behind (see row_balance) and
-// those that have waited for a period of 4 x 2^GpuW packets are served first in their lane, in turn
-// with the own context. With cfg_i.own_by_adder own rows without an addition go by the adder
-// while it has room and no context has a row with an addition. Others then have the bypass alone.
+// those that have waited throughout a period of 4 x 2^GpuW packets are served first in their lane,
+// in turn with the own context. With cfg_i.own_by_adder own rows without an addition go by the
+// adder while it has room and no context has a row with an addition. Others then have the bypass
+// alone.
 // Back-pressure: A packet is selected only if no other hub can delay it: with the requester's
 // credit, with its packet of R present, and with room in its lane. The uplink gets only enough
 // packets to stay busy. More would starve the home's own sums. An ST packet in flight holds one
@@ -18,7 +19,8 @@
 // another choice.
 // Latency: While its lane has room, a context waits for one packet of every other context of its
 // lane, and for as many own packets. One packet of the other lane may come before each of these and
-// before its own. With cfg_i.balance_rows it waits for two periods more at most.
+// before its own. With cfg_i.balance_rows others than the own context wait for two periods more at
+// most: 8 x 2^GpuW packets.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -129,7 +131,8 @@ module sum_choice #(
     endfunction
 
     if (Cfg.BalanceRows) begin : gen_urgent
-        // Whoever waits throughout a period of packets is served first, too.
+        // Whoever waits throughout a period of packets is served first, too. Its bit of waits_q
+        // stays set until then.
         logic [Cfg.GpuW+1:0] packet_q;
         logic [Cfg.N-1:0] waits_q, overdue_q, chosen;
         logic period;
@@ -146,7 +149,7 @@ module sum_choice #(
             end else begin
                 if (begin_i) packet_q <= packet_q + 1'b1;
                 waits_q <= (period ? rows_i.pend : waits_q) & ~chosen;
-                overdue_q <= (period ? overdue_q | waits_q : overdue_q) & ~chosen;
+                overdue_q <= (period ? waits_q : overdue_q) & ~chosen;
             end
         end
     end else begin : gen_turns

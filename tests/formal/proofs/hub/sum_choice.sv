@@ -2,6 +2,7 @@
 //
 // The proof covers the choice of the next packet for row_sum. Any contexts have rows for either
 // lane, which stay until they are served. Lanes have room at any time, and packets take any time.
+// With Balance any contexts are behind at any time, in a layer that balances rows or does not.
 `default_nettype none
 `include "bundles.svh"
 
@@ -9,12 +10,13 @@ module prove_sum_choice #(
     parameter int unsigned N = 3,
     parameter int unsigned Chosen = 1,   // the context under check; the own one is 0
     parameter bit Lanes = 1'b1,
+    parameter bit Balance = 1'b0,
     localparam int unsigned W = (N > 2) ? 2 : 1
 ) (
     input wire logic         clk_i, own_r_i, again_i, res_i, ready_i, own_out_i,
-    up_out_i, up_st_i, crd_i, short_i, by_adder_i,
+    up_out_i, up_st_i, crd_i, short_i, by_adder_i, balance_i,
                              add_room_i, copy_room_i,
-    input wire logic [N-1:0] pend_i, copy_i,
+    input wire logic [N-1:0] pend_i, copy_i, behind_i,
     input wire logic [W-1:0] up_dst_i, crd_port_i
 );
     function automatic cfg_pkg::cfg_t sizes();
@@ -24,6 +26,7 @@ module prove_sum_choice #(
         c.FlitBytes = 8;
         c.PartPkts = 2;
         c.AdderBypass = Lanes;
+        c.BalanceRows = Balance;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -34,6 +37,7 @@ module prove_sum_choice #(
     node_pkg::node_cfg_t cfg;
     logic                short_q;    // layer constants: rows are one short packet
     logic                by_adder_q; // own rows without an addition may use the adder
+    logic                balance_q;  // contexts that are behind are served first
     logic                copy;
 
     always_comb begin
@@ -41,6 +45,7 @@ module prove_sum_choice #(
         cfg.row_bytes    = short_q ? 15'd64 : 15'd256;
         cfg.part_credits = 8'd2;
         cfg.own_by_adder = by_adder_q;
+        cfg.balance_rows = balance_q;
     end
     assign rows = '{pend: pend_i, one: copy_i, own_r: own_r_i, own_again: again_i};
     f_reset i_reset (.clk_i, .rst_no(rst_n));
@@ -50,7 +55,8 @@ module prove_sum_choice #(
         .copy_room_i, .res_free_i(res_i), .valid_o(valid), .ready_i, .ctx_o(ctx),
         .own_o(own), .copy_o(copy), .begin_i(begin_q),
         .own_out_i, .up_out_i, .up_st_i, .up_dst_i,
-        .part_crd_i('{valid: crd_i, port: packet_pkg::port_t'(crd_port_i)})
+        .part_crd_i('{valid: crd_i, port: packet_pkg::port_t'(crd_port_i)}),
+        .behind_i
     );
 
     // ---- row_sum: a choice begins a cycle later; packets end ----
@@ -69,6 +75,7 @@ module prove_sum_choice #(
     always_ff @(posedge clk_i) begin
         short_q <= rst_n ? short_q : short_i;
         by_adder_q <= rst_n ? by_adder_q : by_adder_i;
+        balance_q <= rst_n ? balance_q : Balance && balance_i;
         copies_q <= i_dut.copies;
         begin_q <= rst_n && take;
         pend_q  <= pend_i;
@@ -116,9 +123,44 @@ module prove_sum_choice #(
     assign waits  = i_dut.may[Chosen];
     assign serves = take && (i_dut.own_first ? Chosen == 0 : i_dut.turn == W'(Chosen));
     localparam int unsigned Turns = (Chosen == 0) ? N - 1 : 2 * (N - 1);  // of its lane
-    f_fair #(.Bound(Lanes ? 2 * Turns + 1 : Turns)) i_fair (
-        .clk_i, .rst_ni(rst_n), .wait_i(waits), .served_i(serves), .other_i(take && !serves && room)
+    localparam int unsigned Bound = Lanes ? 2 * Turns + 1 : Turns;
+
+    // Where others are served first, the same holds for the own context, and for one that is
+    // overdue, which it is within two periods of packets, and until it is served.
+    logic late;
+    f_fair #(.Bound(Bound)) i_fair (
+        .clk_i, .rst_ni(rst_n), .wait_i(waits && !late), .served_i(serves),
+        .other_i(take && !serves && room)
     );
+    if (Balance && Chosen != 0) begin : gen_balance
+        localparam int unsigned Period = 4 << W;
+        logic         overdue, overdue_q;
+        logic [N-1:0] lane; // contexts that may go in the lane of the turn
+        assign overdue = i_dut.gen_urgent.overdue_q[Chosen];
+        assign late = balance_q && !overdue;
+        assign lane = i_dut.may & (!Lanes ? '1 : i_dut.copies ? i_dut.copy_rows : ~i_dut.copy_rows);
+        f_fair #(.Bound(2 * Period)) i_late (
+            .clk_i, .rst_ni(rst_n), .wait_i(waits && late), .served_i(serves),
+            .other_i(take && !serves && room)
+        );
+        always_ff @(posedge clk_i) begin
+            overdue_q <= rst_n && overdue && !taken[Chosen];
+            if (rst_n) begin
+                a_stays:  assert (!overdue_q || overdue);
+                // one that is behind goes before one that is not, but for overdue and own ones
+                a_first:  assert (!serves || !balance_q || overdue
+                                  || behind_i[Chosen] || (lane & behind_i) == '0);
+                // packets that have passed, those that have begun and one that is to begin
+                l_passed: assert (!late
+                                  || 32'(i_late.passed_q)
+                                     <= (i_dut.gen_urgent.waits_q[Chosen] ? Period : 0)
+                                        + 32'(i_dut.gen_urgent.packet_q) + 32'(begin_q));
+                c_behind: cover (serves && behind_i[Chosen] && lane[N-1]);
+            end
+        end
+    end else begin : gen_turns
+        assign late = 1'b0;
+    end
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
