@@ -35,12 +35,12 @@ UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/fabric/node_csr.sv
 UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 \
     TileReductions=1 MergeLoads=1 SumEntries=16 RowSparse=1 SourceLists=1 RpmEntries=8 RowTypes=1 GateGradients=1 \
-    CachedHandle=1
+    CachedHandle=1 BalanceRows=1
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 \
     Groups=16 StorePkts=16 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 OpenLoads=16 \
-    OpenSyncs=4 SumEntries=12 RowTypes=1 GateGradients=1
+    OpenSyncs=4 SumEntries=12 RowTypes=1 GateGradients=1 BalanceRows=1
 $(eval $(call variant,fabric_csr_72,fabric_csr,$(patsubst N=5,N=72,$(UNIT_PARAMS_fabric_csr))))
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
@@ -154,9 +154,10 @@ UNIT_PARAMS_expert_fetch := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=12 SourceLi
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduce/reduction.sv
 UNIT_C_reduction := $(addprefix tests/unit/hub/reduce/reduction_,refused.cpp sums.cpp)
-UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 Groups=16 SwitchReductions=0 Gathered=1
+UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 Groups=16 SwitchReductions=0 Gathered=1 \
+    BalanceRows=1
 $(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 Groups=16 \
-    SwitchReductions=1 Gathered=0))
+    SwitchReductions=1 Gathered=0 BalanceRows=1))
 $(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 Groups=128 \
     SwitchReductions=1 Gathered=1))
 $(eval $(call variant,reduction_by_switch,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 Groups=16 \
@@ -171,9 +172,9 @@ $(eval $(call variant,row_balance_8,row_balance,N=8 TokensLog2=13 CachedHandle=0
 $(eval $(call variant,row_balance_16,row_balance,N=16 TokensLog2=6 CachedHandle=1))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/sum/row_sum.sv
-UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=1 Gathered=1
-$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 AdderBypass=1 RedTypes=1023))
-$(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=0))
+UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=1 Gathered=1 BalanceRows=1
+$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 AdderBypass=1 RedTypes=1023 BalanceRows=0))
+$(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=0 BalanceRows=1))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control/control.sv
 UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 \

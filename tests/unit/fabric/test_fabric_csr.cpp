@@ -203,7 +203,8 @@ TEST(identification)
     assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16 | 10u << 24 | 6u << 28);
     assert_int_equal(b.read(FABRIC(primitives)), 0x5ffff |
                                                      0x1f << MW_FABRIC__PRIMITIVES__RED_TYPES_bp |
-                                                     MW_FABRIC__PRIMITIVES__MERGE_REDS_bm);
+                                                     MW_FABRIC__PRIMITIVES__MERGE_REDS_bm |
+                                                     MW_FABRIC__PRIMITIVES__BALANCE_ROWS_bm);
     assert_int_equal(b.read(FABRIC(load_room)), 24 | 16u << 16 | 4u << 24);
     assert_int_equal(b.read(FABRIC(sum_room)), 12);
 }

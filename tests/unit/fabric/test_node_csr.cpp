@@ -129,6 +129,7 @@ static const field FIELDS[] = {
     {"throttle", NODE(credits), 24, 8},
     {"adder_bypass", NODE(uses), 0, 1},
     {"own_by_adder", NODE(uses), 9, 1},
+    {"balance_rows", NODE(uses), 10, 1},
     {"target_list_cache", NODE(uses), 1, 1},
     {"switch_reductions", NODE(uses), 2, 1},
     {"tile_reductions", NODE(uses), 7, 1},

@@ -112,6 +112,7 @@ struct bench : reduction_rows {
         for (auto &w : out_due)
             assert_true(mem.read(w.first, w.second.size()) == w.second);
         assert_true(requests_due.empty());
+        assert_all_ended();
     }
 
   private:
@@ -171,6 +172,7 @@ struct bench : reduction_rows {
     void sample() override
     {
         sums::sample();
+        end_of_row(dut.row_done_valid_o, dut.row_done_port_o);
         misc.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
         request_source.taken(true);
         for (unsigned u = 0; u < 3; u++)

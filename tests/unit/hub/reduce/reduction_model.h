@@ -66,6 +66,9 @@ template <class Dut> struct sums : model<Dut> {
     unsigned ready, credit_delay = 4;
     unsigned up_period = 0; // cycles of the uplink per flit; 0: it is ready at random
     interval partials_out, stores_out, flits_written;
+    unsigned any_behind = 50; // percent of the cycles in which who is behind changes
+    uint64_t behind = 0;      // bit q for a requester that is
+    unsigned ended[N] = {};   // rows of others, whose last packet was chosen
 
     /// percent_ready: percent of the cycles in which the ports are ready. part_credits:
     /// cfg.part_credits, 0 for all.
@@ -81,6 +84,7 @@ template <class Dut> struct sums : model<Dut> {
         cfg.set("port", port);
         cfg.set("epoch", epoch);
         cfg.set("part_credits", part_credits);
+        cfg.set("balance_rows", percent(50));
     }
 
     mw_header head(unsigned opcode, unsigned dst) const
@@ -135,6 +139,9 @@ template <class Dut> struct sums : model<Dut> {
         dut.res_bad_i = results.drive(rng, dut.res_valid_i, dut.res_data_i, dut.res_last_i)
                             ? results.err()
                             : percent(50);
+        if (percent(any_behind))
+            behind = rng.bits(N);
+        dut.behind_i = static_cast<uint8_t>(behind);
         dut.part_crd_valid_i = 0;
         const unsigned first = below(N);
         for (unsigned i = 0; i < N && !dut.part_crd_valid_i; i++) {
@@ -167,6 +174,19 @@ template <class Dut> struct sums : model<Dut> {
             stores_out.see(now);
         }
     }
+    /// In each cycle, the port that says whose row ends.
+    void end_of_row(bool valid, unsigned port)
+    {
+        if (!valid)
+            return;
+        assert_true(port < N && port != cfg["port"]);
+        ended[port]++;
+    }
+    void assert_all_ended() const
+    {
+        for (unsigned q = 0; q < N; q++)
+            assert_int_equal(ended[q], gone[q]);
+    }
     virtual void row_left(unsigned) {} ///< all partial sums of a row for this requester have left
 
   private:
@@ -177,11 +197,17 @@ template <class Dut> struct sums : model<Dut> {
         assert_in_range(to, 0, N - 1);
         assert_false(due[to].empty());
         assert_wire(due[to].front().packet, p, "a row");
-        if (due == partials_due && due[to].front().ends_row)
-            row_left(to);
+        if (due[to].front().ends_row) {
+            gone[to]++;
+            assert_true(ended[to] >= gone[to]);
+            if (due == partials_due)
+                row_left(to);
+        }
         due[to].pop_front();
         return to;
     }
+
+    unsigned gone[N] = {}; // and whose last packet has left
 };
 } // namespace tb
 

@@ -106,6 +106,7 @@ struct bench : sums<Vrow_sum> {
         });
         assert_int_equal(st_done, st_due);
         assert_int_equal(errors, spoilt);
+        assert_all_ended();
         for (auto &w : written)
             assert_true(mem.read(w.first * F, w.second.size()) == w.second);
     }
@@ -195,6 +196,8 @@ struct bench : sums<Vrow_sum> {
             const std::vector<unsigned> &terms = rows[dut.row_ctx_o].front().terms;
             term_addr = dut.term_idx_o < terms.size() ? terms[dut.term_idx_o] : rng.word();
         }
+        assert_true(dut.row_pop_o || !dut.part_done_valid_o);
+        end_of_row(dut.part_done_valid_o, dut.part_done_port_o);
         if (dut.row_pop_o) {
             rows[dut.row_ctx_o].pop_front();
             if (rows[dut.row_ctx_o].empty())
@@ -437,6 +440,37 @@ TEST(copies_keep_every_value_but_nan)
                 r.kind.dtype = dtype;
                 b.add(ctx, r);
             }
+        b.run(100000);
+    }
+}
+
+// Of three that request all the time one is always behind. The other two get one packet after two
+// periods of 4 N packets at most, and not many more.
+TEST_IF(PARAM_BalanceRows, who_is_behind_goes_first)
+{
+    const unsigned rows = 160, one = (OWN + 1) % N, period = 4 * N;
+    for (unsigned on = 0; on < 2; on++) {
+        bench b(PF);
+        b.any_behind = 0;
+        b.behind = 1u << one;
+        b.credit_delay = 0;
+        b.cfg.set("balance_rows", on);
+        b.cfg.drive(b.dut.cfg_i);
+        for (unsigned i = 0; i < rows * N; i++)
+            if (i % N != OWN)
+                b.add(i % N, b.row_of(PF, 2));
+        b.until("the rows of the one that is behind", 100000, [&] { return b.rows[one].empty(); });
+        for (unsigned ctx = 0; ctx < N; ctx++) {
+            if (ctx == OWN || ctx == one)
+                continue;
+            printf(
+                "F=%u, balance_rows %u: %u rows of GPU %u of %u left before the last of GPU %u\n",
+                F, on, b.ended[ctx], ctx, rows, one);
+            if (on)
+                assert_in_range(b.ended[ctx], rows / (2 * period + 2 * N), rows / 3);
+            else
+                assert_in_range(b.ended[ctx], rows - 2, rows);
+        }
         b.run(100000);
     }
 }
