@@ -131,8 +131,8 @@ module sum_choice #(
     endfunction
 
     if (Cfg.BalanceRows) begin : gen_urgent
-        // Whoever waits throughout a period of packets is served first, too. Its bit of waits_q
-        // stays set until then.
+        // A context that waits throughout a period of packets is served first, too. Its bit of
+        // waits_q stays set until then.
         logic [Cfg.GpuW+1:0] packet_q;
         logic [Cfg.N-1:0] waits_q, overdue_q, chosen;
         logic period;
