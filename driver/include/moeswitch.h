@@ -254,7 +254,7 @@ struct mw_firmware {
     uint32_t version;                        ///< {major[31:24], minor[23:16], patch[15:0]}
     uint32_t features;                       ///< mask of MW_FEATURE_
     uint32_t clock_hz;                       ///< of the fabric's nodes; 0: simulated
-    uint32_t resets;                         ///< by the watchdog, since power-up
+    uint32_t resets;                         ///< starts but the first, since power-up; at most 255
     char name[40], serial[64];
     uint32_t cycle_clocks; ///< clocks per cycle of the fabric, at least 1
 };

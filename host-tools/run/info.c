@@ -10,10 +10,14 @@
 #include "systems/systems.h"
 #include "tp_run/tp_run.h"
 #include "host.h"
+#include "soc_regs.h"
 
 #include <inttypes.h>
 
-enum { LOG = 32 }; ///< entries that are shown
+enum {
+    LOG = 32, ///< entries that are shown
+    MAX_RESTARTS = MW_SOC__RESTART__COUNT_bm >> MW_SOC__RESTART__COUNT_bp, ///< that a device counts
+};
 
 /// Of the systems of one kind, by index: its name, and what the device lacks for it or NULL.
 typedef const char *name_of(unsigned system);
@@ -60,12 +64,13 @@ static int show_firmware(struct mw_device *device, FILE *out, struct mw_error *e
     fprintf(out, "host protocol    %u.%u (this library: %d.%d)\n", f.protocol_major,
             f.protocol_minor, MW_HOST_PROTOCOL_MAJOR, MW_HOST_PROTOCOL_MINOR);
     fprintf(out,
-            "firmware         %" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s%s%s, %" PRIu32
-            " resets by its watchdog\n",
+            "firmware         %" PRIu32 ".%" PRIu32 ".%" PRIu32
+            "%s%s%s, restarts since power-up: %" PRIu32 "%s\n",
             f.version >> 24, f.version >> 16 & 0xff, f.version & 0xffff,
             f.features >> MW_FEATURE_SELFTEST & 1 ? ", self-test" : "",
             f.features >> MW_FEATURE_LOG & 1 ? ", error log" : "",
-            f.features >> MW_FEATURE_FEED & 1 ? ", queue of layers" : "", f.resets);
+            f.features >> MW_FEATURE_FEED & 1 ? ", queue of layers" : "", f.resets,
+            f.resets == MAX_RESTARTS ? " or more" : "");
     if (f.clock_hz)
         fprintf(out, "clock            %.3f MHz, %.3f million cycles of the fabric per second\n",
                 f.clock_hz / 1e6, f.clock_hz / 1e6 / f.cycle_clocks);

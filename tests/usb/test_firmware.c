@@ -5,6 +5,7 @@
 // If a load stopped at any step, the next call repairs it.
 #include "bus.h"
 #include "device/device.h"
+#include "run/info.h"
 
 #include "moeswitch.h"
 
@@ -132,8 +133,10 @@ static void assert_file(const char *path, bool there, uint32_t version)
 
 // ---- the command and the library ----------------------------------------------------------------
 
-/// Call `moeswitch firmware` with these words, which end with NULL.
-static int command(const char *const *words)
+typedef int command_of(int argc, char **argv, FILE *out, FILE *err);
+
+/// Call a command with these words, which end with NULL.
+static int call(command_of *run, const char *const *words)
 {
     int count = 0;
     size_t out_size, error_size;
@@ -143,7 +146,7 @@ static int command(const char *const *words)
         count++;
     FILE *out = open_memstream(&out_text, &out_size);
     FILE *errors = open_memstream(&error_text, &error_size);
-    int status = mw_firmware_command(count, (char **)words, out, errors);
+    int status = run(count, (char **)words, out, errors);
     fclose(out);
     fclose(errors);
     const char *end = strchr(error_text, '\n');
@@ -158,7 +161,7 @@ static void assert_said(const char *text, const char *part)
         fail_msg("\"%s\" is not in \"%s\"", part, text);
 }
 
-#define COMMAND(...) command((const char *const[]){"firmware", __VA_ARGS__, NULL})
+#define COMMAND(...) call(mw_firmware_command, (const char *const[]){"firmware", __VA_ARGS__, NULL})
 /// The command ends with that status and that cause.
 #define FAILS(status, cause, ...) \
     do { \
@@ -188,6 +191,14 @@ static int open_it(void)
     assert_int_equal(mw_firmware_info(d, &opened), 0);
     mw_close(d);
     return 0;
+}
+
+/// `moeswitch info` must say this of the firmware.
+static void assert_info(const char *part)
+{
+    static const char *const words[] = {"info", "--device", "usb", NULL};
+    assert_int_equal(call(mw_info_command, words), 0);
+    assert_said(out_text, part);
 }
 
 /// The device must open, with firmware of that version that was started this often.
@@ -231,6 +242,8 @@ static void test_load_and_back(void **state)
     assert_file(in_folder("other"), true, 0x02030004);
     assert_file(in_folder("a.hex.before.before"), false, 0);
     assert_runs(STUB_VERSION, 5);
+    assert_info("firmware         0.0.1, self-test, error log, queue of layers, restarts since "
+                "power-up: 4\n");
     bus_destroy(bus);
 }
 
@@ -312,7 +325,7 @@ static void test_bad_files(void **state)
     FAILS(2, "1 words after the firmware's end", file);
     FAILS(2, "No such file", in_folder("nothing"));
     FAILS(2, "/dev/zero: not a regular file", "/dev/zero"); // which has no end
-    assert_int_equal(command((const char *const[]){"firmware", NULL}), 2);
+    assert_int_equal(call(mw_firmware_command, (const char *const[]){"firmware", NULL}), 2);
     assert_int_equal(COMMAND("--read", file, "--save", file), 2);
     assert_int_equal(COMMAND(file, file), 2);
     assert_file(in_folder("bad.hex.before"), false, 0);
