@@ -39,6 +39,31 @@ def seal(image, ram_bytes):
     return bytes(image)
 
 
+class BadImage(Exception):
+    """The text says why, as `moeswitch firmware` does."""
+
+
+def check(words, ram_bytes):
+    """These words are an image, whole, for a RAM of so many bytes (mw_firmware_check in C)."""
+    data = struct.pack(f"<{len(words)}I", *words)
+    size = AT + 4 * len(FIELDS)
+    header = dict(zip(FIELDS, struct.unpack_from(f"<{len(FIELDS)}I", data.ljust(size, b"\0"), AT)))
+    if header["magic"] != MAGIC:
+        raise BadImage("no firmware: it has no header")
+    if header["bytes"] % 4 or not size <= header["bytes"] <= header["ram_bytes"]:
+        raise BadImage(f"damaged firmware: its header says {header['bytes']} bytes, in a RAM of {header['ram_bytes']}")
+    if header["bytes"] > len(data):
+        raise BadImage(f"the firmware is cut short: {len(data)} of {header['bytes']} bytes")
+    at = AT + 4 * FIELDS.index("crc")
+    crc = zlib.crc32(data[:at] + bytes(4) + data[at + 4:header["bytes"]])
+    if crc != header["crc"]:
+        raise BadImage(f"damaged firmware: its checksum is 0x{crc:x}, not 0x{header['crc']:x}")
+    if len(data) > header["bytes"]:
+        raise BadImage(f"{(len(data) - header['bytes']) // 4} words after the firmware's end")
+    if header["ram_bytes"] > ram_bytes:
+        raise BadImage(f"the firmware needs a RAM of {header['ram_bytes']} bytes, the board's has {ram_bytes}")
+
+
 def main():
     if sys.argv[1:] == ["--at"]:
         return print(AT)

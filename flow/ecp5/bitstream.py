@@ -324,7 +324,7 @@ def total(shared, tried):
 def pack(b, out, seed, firmware):
     """OUT/ID.config with the firmware, and the bitstream of it; each is renamed when it is whole."""
     try:
-        words = ram_init.read_hex(firmware)
+        words = ram_init.read_firmware(firmware)
     except ram_init.BadFirmware as e:
         stop(str(e), 2)
     ram_init.write_hex(out / "firmware.hex", words)
@@ -355,7 +355,7 @@ def main():
     boards.check_pins(b)
     a.param = boards.settings(b, a.param)
     try:
-        ram_init.read_hex(a.firmware)
+        ram_init.read_firmware(a.firmware)
     except ram_init.BadFirmware as e:
         stop(str(e), 2)
     out = a.out or pathlib.Path("build/board") / a.board

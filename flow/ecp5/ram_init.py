@@ -7,7 +7,11 @@ column of bits is found by what it holds.
 """
 import pathlib
 import random
+import re
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "firmware"))
+import image
 
 WORDS = 4096
 BITS = 32
@@ -23,33 +27,42 @@ def write_hex(path, words):
 
 
 class BadFirmware(Exception):
-    """The file is none that the RAM can hold; the text says why."""
+    """The file is no firmware for the RAM; the text says why."""
+
+
+MADE = "make firmware writes such a file"
 
 
 def read_hex(path):
-    """Words of a $readmemh file with addresses, zeros behind."""
-    words, at = [0] * WORDS, 0
+    """Words of a $readmemh file with addresses, up to the last one. What it leaves out is 0."""
+    words, at = [], 0
     try:
         text = pathlib.Path(path).read_text()
     except (OSError, UnicodeDecodeError) as e:
         raise BadFirmware(f"{path}: {getattr(e, 'strerror', None) or 'no text'}") from None
     for number, line in enumerate(text.splitlines(), 1):
         for token in line.split():
-            try:
-                value = int(token.lstrip("@"), 16)
-            except ValueError:
-                raise BadFirmware(f"{path}:{number}: '{token[:20]}' is no hexadecimal word: make firmware writes such "
-                                  "a file") from None
+            if not re.fullmatch("@?[0-9a-fA-F]{1,8}", token):
+                raise BadFirmware(f"{path}:{number}: '{token[:20]}' is no hexadecimal word: {MADE}")
             if token.startswith("@"):
-                at = value
+                at = int(token[1:], 16)
                 continue
-            if at >= WORDS or value >> BITS:
+            if at >= WORDS:
                 raise BadFirmware(f"{path}:{number}: more than the RAM's {WORDS} words of {BITS} bits")
-            words[at] = value
+            words += [0] * (at + 1 - len(words))
+            words[at] = int(token, 16)
             at += 1
-    if not any(words):
-        raise BadFirmware(f"{path}: no words")
     return words
+
+
+def read_firmware(path):
+    """The RAM's words with the firmware of a file in them, checked as `moeswitch firmware` does."""
+    words = read_hex(path)
+    try:
+        image.check(words, WORDS * BITS // 8)
+    except image.BadImage as e:
+        raise BadFirmware(f"{path}: {e}: {MADE}") from None
+    return words + [0] * (WORDS - len(words))
 
 
 def ecpbram(arguments):

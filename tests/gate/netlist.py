@@ -74,7 +74,7 @@ def main():
     source, top, old, new, out = sys.argv[1:]
     design = json.loads(pathlib.Path(source).read_text())
     design["modules"] = {top: design["modules"][top]}
-    found = ram_init.into_netlist(design, ram_init.read_hex(old), ram_init.read_hex(new))
+    found = ram_init.into_netlist(design, ram_init.read_hex(old), ram_init.read_firmware(new))
     if not found:
         print(f"netlist: {source}: no RAM of the CPU in it", file=sys.stderr)
         sys.exit(2)

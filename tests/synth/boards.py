@@ -16,6 +16,7 @@ import pathlib
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import zlib
@@ -229,15 +230,39 @@ def test_boards(work):
         expect(f"nothing written: {what}", not list((work / "out").glob("*")) if (work / "out").exists() else True)
 
 
+def hex_text(words):
+    return "".join(f"{w:x}\n" for w in words)
+
+
 def test_refusals(work):
     bit = [SYNTH / "bitstream.py", "--out", work / "out", "--firmware", "build/firmware/firmware.hex"]
     refused("refused: no such board", python(*bit, "--board", "nothing", "x.sv"), "ecpix5-85f")
     bad = work / "bad.hex"
-    for text, words in (("@0\n12zz\n", "bad.hex:2"), ("@fff\n1 2\n", "4096 words"), ("", "no words"),
-                        ("123456789\n", "32 bits")):
+    good = ram_init.read_hex(ROOT / "build/firmware/firmware.hex")
+    for what, text, words in (
+            *((repr(text), text, f"bad.hex:{line}: '{word}' is no hexadecimal word: make firmware writes")
+              for text, line, word in (("@0\n12zz\n", 2, "12zz"), ("123456789\n", 1, "123456789"),
+                                       ("@-1 1\n", 1, "@-1"), ("1_2\n", 1, "1_2"), ("\n0x34\n", 2, "0x34"),
+                                       ("@\n", 1, "@"), ("@@0\n", 1, "@@0"))),
+            ("behind the RAM", "@fff\n1 2\n", "bad.hex:2: more than the RAM's 4096 words"),
+            ("without words", "", "bad.hex: no firmware: it has no header: make firmware writes"),
+            ("without a header", "12345678\n" * 100, "bad.hex: no firmware: it has no header"),
+            ("of which a bit is another", hex_text([*good[:99], good[99] ^ 32, *good[100:]]),
+             "bad.hex: damaged firmware: its checksum is 0x"),
+            ("whose size is another", hex_text([*good[:3], 5, *good[4:]]),
+             "bad.hex: damaged firmware: its header says 5 bytes, in a RAM of 16384"),
+            ("of a larger RAM", hex_text(struct.unpack(f"<{len(good)}I", ram_init.image.seal(
+                struct.pack(f"<{len(good)}I", *good), 32768))),
+             "bad.hex: the firmware needs a RAM of 32768 bytes, the board's has 16384"),
+            ("cut short", hex_text(good[:-1]), f"bad.hex: the firmware is cut short: {4 * len(good) - 4} of "
+             f"{4 * len(good)} bytes"),
+            ("with more behind it", hex_text([*good, 1]), "bad.hex: 1 words after the firmware's end")):
         bad.write_text(text)
-        refused(f"refused: firmware {text!r}", python(SYNTH / "bitstream.py", "--out", work / "out", "--board",
-                                                      "ecpix5-85f", "--firmware", bad, "x.sv"), words)
+        refused(f"refused: firmware {what}", python(SYNTH / "bitstream.py", "--out", work / "out", "--board",
+                                                    "ecpix5-85f", "--firmware", bad, "--only-firmware"), words)
+    bad.write_text("")
+    refused("refused: a bitstream with no firmware", python(SYNTH / "bitstream.py", "--out", work / "out", "--board",
+                                                            "ecpix5-85f", "--firmware", bad, "x.sv"), "no firmware")
     for option, value, words in (("--seed", "a", "--seed"), ("--seed", "0", "seed 0: seeds are 1 and above"),
                                  ("--until", "route", "--until"), ("--fabric-mhz", "fast", "--fabric-mhz")):
         refused(f"refused: {option} {value}", python(*bit, "--board", "ecpix5-85f", option, value, "x.sv"), words)
@@ -595,6 +620,10 @@ def test_ram(work):
     expect("firmware into a netlist: every block RAM of the CPU's", ram_init.into_netlist(design, words, new) == 8)
     expect("and back", json.dumps(design) != before and ram_init.into_netlist(design, new, words) == 8
            and json.dumps(design) == before)
+    firmware = ROOT / "build/firmware/firmware.hex"
+    image = ram_init.read_hex(firmware)
+    expect("the firmware, and zeros behind it", ram_init.read_firmware(firmware)
+           == image + [0] * (ram_init.WORDS - len(image)))
     expect("other words are not found", ram_init.into_netlist(design, new, words) == 0)
 
 
