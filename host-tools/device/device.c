@@ -54,6 +54,15 @@ int mw_device_failed(struct mw_error *err, const char *what, int code)
     return mw_fail(err, input ? MW_EXIT_INPUT : MW_EXIT_FAILED, "%s: %s", what, mw_message());
 }
 
+int mw_device_lacks(struct mw_error *err, const struct mw_device_choice *device,
+                    const char *primitive)
+{
+    return mw_fail(err, MW_EXIT_INPUT, MW_DEVICE_LACKS ": %s", primitive,
+                   device->usb ? "load a bitstream that has it (docs/user/boards.md)"
+                               : "the model of make model has it: leave out --set small=1 and "
+                                 "MOESWITCH_MODEL");
+}
+
 void mw_device_built(struct mw_device_info *info, const struct mw_open_options *options)
 {
     const unsigned flit_bytes = options->flit_bytes;

@@ -46,6 +46,12 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
 /// The exit status for a code of the library, with its message after `what`.
 int mw_device_failed(struct mw_error *err, const char *what, int code);
 
+/// Why a device cannot run a system: its text, with the name of the primitive.
+#define MW_DEVICE_LACKS "the device lacks the primitive %s (moeswitch info lists its primitives)"
+/// Refuse the system for this, and say which device has the primitive. MW_EXIT_INPUT.
+int mw_device_lacks(struct mw_error *err, const struct mw_device_choice *device,
+                    const char *primitive);
+
 /// Parameters of a command that only needs a device.
 struct mw_device_asked {
     struct mw_device_choice device;

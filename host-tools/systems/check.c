@@ -2,6 +2,7 @@
 //
 // Whether a device holds a run: before it, for all of its systems, and again when each begins.
 #include "analysis/fit.h"
+#include "device/setting_table.h"
 #include "systems/job.h"
 #include "systems/system_list.h"
 
@@ -45,6 +46,10 @@ int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *
     int status = mw_job_info(j, &info);
     if (status)
         return status;
+    // a setting that asks for a primitive is refused by its own name
+    const char *lack = mw_system_lack(j->system, &info);
+    if (lack && !mw_setting_value(&j->params->settings, lack, 0))
+        return mw_device_lacks(j->err, &j->params->device, lack);
     mw_fit_make(fit, &j->config, &info, &d);
     status = mw_fit_check(fit, &info, &d, &cause);
     if (status)
@@ -115,9 +120,7 @@ static void look_for(struct job *j, const struct mw_system *system, struct mw_le
     unsigned lists = system->source_lists ? lists_of(&info, j->experts) : 0;
     left->out = primitive || lists > info.local_experts;
     if (primitive)
-        snprintf(left->why, sizeof left->why,
-                 "the device lacks the primitive %s (moeswitch info lists its primitives)",
-                 primitive);
+        snprintf(left->why, sizeof left->why, MW_DEVICE_LACKS, primitive);
     else if (left->out)
         snprintf(left->why, sizeof left->why,
                  "lists {expert, source} per GPU: %u, the device has %u: lower --experts", lists,

@@ -111,11 +111,11 @@ static int open_whole(struct job *j)
     struct mw_device_info info;
     int status = open_device(j, &info);
     const char *lack = status ? NULL : mw_tp_lack(j->system, mw_tp_reduces(j->p), &info);
-    if (lack)
-        return mw_fail(j->err, MW_EXIT_INPUT,
-                       "--workload %s: the device lacks the primitive %s (moeswitch info lists "
-                       "its primitives)",
-                       mw_tp_kind_names[j->p->o.kind], lack);
+    if (lack) {
+        struct mw_error cause;
+        mw_device_lacks(&cause, &j->params->device, lack);
+        return mw_fail(j->err, MW_EXIT_INPUT, "%s: %s", j->system->name, cause.text);
+    }
     return status || !merged(j) ? status : mw_tp_check_entries(j->p, info.merge_entries, j->err);
 }
 

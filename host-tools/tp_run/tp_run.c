@@ -97,8 +97,7 @@ static int look_for(struct job *j, const struct mw_tp_system *system, char *why,
         return MW_EXIT_OK;
     int status = mw_tp_device_lack(j->params, &j->p, system, &lack, j->err);
     if (lack)
-        snprintf(why, bytes,
-                 "the device lacks the primitive %s (moeswitch info lists its primitives)", lack);
+        snprintf(why, bytes, MW_DEVICE_LACKS, lack);
     return status;
 }
 

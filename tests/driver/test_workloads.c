@@ -55,11 +55,11 @@ static void a_missing_primitive_is_named(void **state)
                  {MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm, "tiles", "tile_reductions"},
                  {MW_FABRIC__PRIMITIVES__MERGE_REDS_bm, "cais", "merge_reds"}};
     for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
-        char line[160];
+        char line[320];
         snprintf(line, sizeof line,
-                 "--workload gemm-ar: the device lacks the primitive %s (moeswitch info lists its "
-                 "primitives)",
-                 needs[i].name);
+                 "%s: the device lacks the primitive %s (moeswitch info lists its primitives): the "
+                 "model of make model has it: leave out --set small=1 and MOESWITCH_MODEL",
+                 needs[i].system, needs[i].name);
         assert_string_equal(refused("gemm-ar", needs[i].system, "8", ~needs[i].bit), line);
     }
 }

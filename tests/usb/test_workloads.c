@@ -93,11 +93,45 @@ static void command_runs(void **state)
     bus_destroy(bus);
 }
 
+#define LAYER \
+    "run --device usb:" SERIAL " --hidden 32 --experts 4 --k 2 --tokens-per-gpu 4 --tile 1 "
+
+/// A system that is named is refused with the primitive that the device lacks, and with what to do.
+static void a_lacking_primitive_is_named(void **state)
+{
+    (void)state;
+    static char out[16384];
+    static const char *const lacks[][2] = {{"moeswitch", "target_list_cache"},
+                                           {"overlap", "row_ranges"},
+                                           {"nvls", "gathered"},
+                                           {"flashdmoe", "row_sparse"}};
+    struct bus *bus = plug(NULL, NULL);
+    for (unsigned i = 0; i < sizeof lacks / sizeof *lacks; i++) {
+        char run[256], says[256];
+        snprintf(run, sizeof run, LAYER "--system %s", lacks[i][0]);
+        snprintf(says, sizeof says,
+                 "moeswitch: %s: the device lacks the primitive %s (moeswitch info lists its "
+                 "primitives): load a bitstream that has it (docs/user/boards.md)\n",
+                 lacks[i][0], lacks[i][1]);
+        assert_int_equal(command(run, out, sizeof out), MW_EXIT_INPUT);
+        assert_string_equal(out, says);
+    }
+    char set[] = LAYER "--system dysharp --set target_list_cache=1";
+    assert_int_equal(command(set, out, sizeof out), MW_EXIT_INPUT);
+    assert_non_null(strstr(out, "remember lists of targets: leave it out"));
+    char named[] = "run --device usb:" SERIAL " " SIZES "gemm-ar --system ring";
+    assert_int_equal(command(named, out, sizeof out), MW_EXIT_INPUT);
+    assert_non_null(strstr(out, "moeswitch: ring: the device lacks the primitive gathered "
+                                "(moeswitch info lists its primitives): load a bitstream"));
+    bus_destroy(bus);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     bus_prepare(argv);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lacking_primitive_is_named),
         cmocka_unit_test(fabric_runs_every_workload),
         cmocka_unit_test(whole_device_runs_a_sublayer),
         cmocka_unit_test(command_runs),

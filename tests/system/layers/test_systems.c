@@ -191,11 +191,10 @@ static void small_device(void **state)
     bench_options(&b, TINY "--tokens-per-gpu 4 --k 2");
     bench_prepare(&b, NULL, NULL);
     assert_int_equal(bench_run(&b, "overlap", &r), MW_EXIT_INPUT);
-    assert_line(r.error.text, "instruction streams", "without flags that report rows",
-                "leave it out");
+    assert_line(r.error.text, "lacks the primitive row_ranges", "leave out --set small=1");
     mw_result_free(&r);
     assert_int_equal(bench_run(&b, "nvls", &r), MW_EXIT_INPUT);
-    assert_line(r.error.text, "instruction streams", "without gathered tokens", "leave it out");
+    assert_line(r.error.text, "lacks the primitive gathered", "leave out --set small=1");
     mw_result_free(&r);
     bench_free(&b);
     bench_options(&b, TINY "--tokens-per-gpu 4 --k 2 --link-cycles 2");
