@@ -86,14 +86,12 @@ static int check_memory(const struct job *j)
                    mw_bytes_text(available, has, sizeof has));
 }
 
-/// Check whether "all" leaves the system out: `why` receives the reason, or is empty. Primitives
-/// that all systems need are not checked here. Without them no system runs, and the first one
-/// reports this.
+/// Check whether "all" leaves the system out: `why` receives the reason, or is empty.
 static int look_for(struct job *j, const struct mw_tp_system *system, char *why, size_t bytes)
 {
     const char *text = mw_tp_unfit(&j->p, system), *lack = NULL;
     snprintf(why, bytes, "%s", text ? text : "");
-    if (text || system->reduce == MW_TP_SWITCH)
+    if (text)
         return MW_EXIT_OK;
     int status = mw_tp_device_lack(j->params, &j->p, system, &lack, j->err);
     if (lack)
@@ -116,6 +114,11 @@ static int choose(struct job *j)
         else
             j->system[j->asked++] = mw_tp_systems[i];
     }
+    if (!j->asked)
+        return mw_fail(j->err, MW_EXIT_INPUT,
+                       "--workload %s: no system is left that fits it and that the device has the "
+                       "primitives of",
+                       mw_tp_kind_names[j->p.o.kind]);
     return MW_EXIT_OK;
 }
 

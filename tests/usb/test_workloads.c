@@ -126,12 +126,33 @@ static void a_lacking_primitive_is_named(void **state)
     bus_destroy(bus);
 }
 
+/// All systems of a workload need `gathered`. Without it each is left out, and none runs.
+static void no_system_is_left(void **state)
+{
+    (void)state;
+    static char out[16384];
+    struct bus *bus = plug(NULL, NULL);
+    char run[] = "run --device usb:" SERIAL " " SUBLAYER " --system all";
+    assert_int_equal(command(run, out, sizeof out), MW_EXIT_INPUT);
+    for (unsigned i = 0; i < MW_TP_SYSTEMS; i++) {
+        char says[160];
+        snprintf(says, sizeof says, "%s is left out: the device lacks the primitive gathered (",
+                 mw_tp_systems[i]->name);
+        if (!strstr(out, says))
+            fail_msg("\"%s\" is not in \"%s\"", says, out);
+    }
+    assert_non_null(strstr(out, "moeswitch: --workload sublayer: no system is left that fits it "
+                                "and that the device has the primitives of\n"));
+    bus_destroy(bus);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     bus_prepare(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lacking_primitive_is_named),
+        cmocka_unit_test(no_system_is_left),
         cmocka_unit_test(fabric_runs_every_workload),
         cmocka_unit_test(whole_device_runs_a_sublayer),
         cmocka_unit_test(command_runs),
