@@ -96,6 +96,7 @@ $(B)/.setup-all: .ci/setup requirements-build.txt requirements.txt
 	@touch $@
 
 # ---- generated sources ------------------------------------------------------
+# What a package writes depends on its version, and so on the list that names it.
 GEN_SV := $(addprefix $(GEN)/,error_pkg.sv packet_pkg.sv isa_pkg.sv)
 GEN_H := $(addprefix $(GEN)/,errors.h packet.h isa.h)
 GEN_MD := $(addprefix $(GEN)/,errors.md packets.md isa.md)
@@ -143,7 +144,7 @@ $(FAR_H): sim/model.mk
 SERIAL ?= sim
 USB_CORE := $(GEN)/usb_core.v
 USB_PINS := $(GEN)/usb_core_pins.v
-$(USB_CORE) $(USB_PINS): flow/usb_core/usb_core.py spec/host.toml flow/yosys/yosys.py | $(B)/.setup
+$(USB_CORE) $(USB_PINS): flow/usb_core/usb_core.py spec/host.toml flow/yosys/yosys.py requirements.txt | $(B)/.setup
 	$(call say,GEN,$@ by flow/usb_core/usb_core.py)
 	@mkdir -p $(@D)
 	$(Q)printf '#!/bin/sh\nexec $(abspath $(PY)) $(abspath flow/yosys/yosys.py) "$$@"\n' >$@.yosys \
@@ -171,11 +172,12 @@ $(DEFINITIONS_H): $(DEFINITIONS)
 # what the compilation of C waits for
 C_NEEDS := $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H) $(FAR_H) $(DEFINITIONS_H)
 
-$(GEN)/%_regs_pkg.sv $(GEN)/%_regs.sv $(GEN)/%_regs.h $(GEN)/%_regs.md &: spec/%.rdl spec/regs.py | $(B)/.setup
+$(GEN)/%_regs_pkg.sv $(GEN)/%_regs.sv $(GEN)/%_regs.h $(GEN)/%_regs.md &: spec/%.rdl spec/regs.py \
+    requirements-build.txt | $(B)/.setup
 	$(call say,GEN,$* registers from $<)
 	$(Q)$(PY) spec/regs.py $< $(GEN)
 
-$(GEN)/mw_%_access.h: spec/%.rdl spec/access.py | $(B)/.setup
+$(GEN)/mw_%_access.h: spec/%.rdl spec/access.py requirements-build.txt | $(B)/.setup
 	$(call say,GEN,accesses to $* registers from $<)
 	@mkdir -p $(@D)
 	$(Q)$(PY) spec/access.py $< $@
@@ -204,7 +206,7 @@ DEV_PKGS := $(HOST_SV) rtl/soc/soc_pkg.sv rtl/host/crc_pkg.sv $(filter %_pkg.sv,
 DEV_DIRS := rtl/cdc rtl/soc rtl/host rtl/top $(IP)
 DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/cdc/*.sv rtl/soc/*.sv rtl/host/*.sv rtl/top/*.sv)) \
     $(filter-out %_pkg.sv,$(DEV_REG_SV))
-$(DEV_IP): | $(B)/.setup
+$(DEV_IP): requirements.txt | $(B)/.setup
 	@mkdir -p $(@D)
 	$(Q)sed '/^`timescale/d' $(VENV)/lib/python3*/site-packages/pythondata_cpu_picorv32/verilog/picorv32.v >$@
 VLT := $(wildcard spec/*.vlt)

@@ -12,7 +12,7 @@ threads_params = N=$(call dotted,$(1),1) FlitBytes=$(call dotted,$(1),2) $(SMALL
 # node_rules: folder, threads, command that prints the settings: others make the netlist anew
 define node_rules
 $(1)/node_threads.v $(1)/node_threads.il &: $(RTL) $(RTL_TYPES) $(THREADS_PY) flow/ecp5/settings.py $(1)/settings \
-    | $(B)/.setup
+    requirements.txt | $(B)/.setup
 	$$(call say,THREADS,$(1) (half a minute))
 	$$(Q)$$(PY) experiments/node_threads/rewrite/rewrite.py --top node --threads $(2) --out $(1) \
 	    $$(addprefix --param ,$$(file <$(1)/settings)) $(RTL)

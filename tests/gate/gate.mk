@@ -12,7 +12,8 @@ $(if $(filter gate gate-rtl gate-threads,$(MAKECMDGOALS)),$(if $(strip $(gate_gi
     make gate runs BOARD=$(GATE_BOARD) with all its primitives: leave it out)))
 
 $(B)/gate/parts/gate_parts_netlist.v: tests/gate/parts.py tests/gate/netlist.py tests/gate/gate_parts.sv \
-    tests/gate/cells/LUT4.sv rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv flow/ecp5/ram_init.py | $(B)/.setup
+    tests/gate/cells/LUT4.sv rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv flow/ecp5/ram_init.py requirements.txt \
+    | $(B)/.setup
 	$(call say,SYNTH,tests/gate/gate_parts.sv)
 	$(Q)$(PY) tests/gate/parts.py $(@D)
 

@@ -7,7 +7,7 @@ LANES_FLAGS := -std=c++17 -O1 -g -march=$(MODEL_ARCH) -fPIC $(VINC) -I$(CURDIR)/
 
 # lanes_rules: folder, sample, test, copies, what sim/lanes/lanes.py and Verilator get besides, copies of a block
 define lanes_rules
-$(1)/V$(2).mk: tests/sim/$(2).sv | $(B)/.setup
+$(1)/V$(2).mk: tests/sim/$(2).sv $(TOOLS)
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(2))
 	$$(Q)$(VERILATOR) --cc --prefix V$(2) --top-module $(2) -O3 --inline-cfuncs 0 --x-assign fast --x-initial fast \

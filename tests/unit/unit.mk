@@ -90,7 +90,7 @@ unit_cxx = $(MODEL_CXX) $(filter-out -g,$(CXXFLAGS)) $(1) \
 unit_pch = $(UNIT_DIR)/pch$(subst $() ,,$(1))/pch.h.pch
 define unit_pch_rule
 UNIT_PCHS += $(call unit_pch,$(1))
-$(call unit_pch,$(1)): tests/unit/bench/pch.h | $(B)/.setup
+$(call unit_pch,$(1)): tests/unit/bench/pch.h $(TOOLS)
 	@mkdir -p $$(@D)
 	$$(call say,CXX,$$< ($(1)))
 	$$(Q)$$(call unit_cxx,$(1)) -x c++-header -o $$@ $$<
@@ -110,7 +110,8 @@ $(if $(filter $(2),$(BUNDLED)),$(4)/flat_$(2).sv: $(call unit_file,$(2)) rtl/com
 # what its model and its test are made with: a change makes them anew
 $(call flags_rule,$(4),$$(UNIT_PARAMS_$(1)); $$(UNIT_GIVEN_$(1)); $(6) $$(UNIT_FLAGS_$(1)); $$(UNIT_ANY_$(1)); \
     $(5))
-$(4)/V$(2).mk: $(4)/flags $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
+$(4)/V$(2).mk: $(4)/flags $(TOOLS) $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) \
+    $(B)/.setup
 	@mkdir -p $$(@D) && rm -f $$(@D)/V$(2)*.cpp
 	$$(call say,VERILATE,$(4:$(B)/%=%))
 	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(call flat,$(2)) \
