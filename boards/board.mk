@@ -70,6 +70,10 @@ $(if $(call no_number,$(SEEDS))$(filter 0%,$(SEEDS)),$(error SEEDS=$(SEEDS): num
 $(if $(call no_number,$(subst .,,$(FABRIC_MHZ)))$(filter-out 0 1,$(words $(FABRIC_MHZ))),$(error \
     FABRIC_MHZ=$(FABRIC_MHZ): a number of MHz is possible))
 endif
+ifneq ($(filter board-page board-pages,$(MAKECMDGOALS)),)
+board_part = $(strip $(WITHOUT:%=WITHOUT=%) $(if $(filter 1,$(PADS)),PADS=1))
+$(if $(board_part),$(error $(board_part): the page in docs/reference/boards is of the whole board: leave it out))
+endif
 $(B)/legalize: $(wildcard flow/ecp5/legalize/*.[ch]) | $(B)/.setup
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.c,$^) -lm

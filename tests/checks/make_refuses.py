@@ -25,6 +25,11 @@ BAD = (
     (["bitstream", "BOARD=ecpix5-85f", "WITHOUT=foo"], "WITHOUT=foo: possible is one of adder_bypass "),
     (["bitstream", "BOARD=ecpix5-85f", "WITHOUT=delay gathered"], "WITHOUT=delay gathered: one primitive is possible"),
     (["load", "BOARD=ecpix5-85f", "WITHOUT=link_rate"], "WITHOUT=link_rate: possible is one of "),
+    (["board-page", "BOARD=ecpix5-85f", "WITHOUT=delay"], "WITHOUT=delay: the page in docs/reference/boards is of the "
+                                                          "whole board: leave it out"),
+    (["board-page", "BOARD=ecpix5-85f", "PADS=1"], "PADS=1: the page in docs/reference/boards is of the whole board"),
+    (["board-pages", "WITHOUT=delay"], "WITHOUT=delay: the page in docs/reference/boards is of the whole board"),
+    (["board-pages", "WITHOUT=delay", "PADS=1"], "WITHOUT=delay PADS=1: the page in docs/reference/boards is of"),
     (["pnr", "P=foo"], "P=foo: the parts are "),
     (["gate", "BOARD=ulx3s-85f"], "BOARD=ulx3s-85f: make gate runs BOARD=ecpix5-85f"),
     (["gate", "N=2", "WITHOUT=delay"], "N=2 WITHOUT=delay: make gate runs"),
