@@ -14,6 +14,8 @@ import tomllib
 
 ROOT = pathlib.Path("boards")
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}  # of an 85F, by nextpnr
+# nextpnr's packages of an 85F, and what each is in the name of a part
+PACKAGES = {"CABGA381": "BG381", "CABGA554": "BG554", "CABGA756": "BG756", "CSFBGA285": "MG285"}
 DEVICES = {"um5g-85k": "LFE5UM5G-85F", "85k": "LFE5U-85F"}
 FIELDS = {"name": str, "top": str, "usb": str, "part": dict, "clock": dict, "domains": dict, "primitives": list,
           "floorplan": dict, "loader": dict, "io": dict}
@@ -74,6 +76,19 @@ def need_texts(where, items):
             refuse(f"{where}: {item} is no str")
 
 
+def check_part(where, part):
+    """Device, speed and package are ones that nextpnr has, and those of the part's name."""
+    if part["speed"] not in SPEEDS:
+        refuse(f"{where}: part: speed: {part['speed']} is none of {', '.join(map(str, SPEEDS))}")
+    if part["package"] not in PACKAGES:
+        refuse(f"{where}: part: package: {part['package']} is none of {', '.join(PACKAGES)}")
+    if part["device"] not in DEVICES or not part["name"].startswith(DEVICES[part["device"]] + "-"):
+        refuse(f"{where}: part {part['name']} is none that nextpnr has as --{part['device']}")
+    begin = f"{DEVICES[part['device']]}-{part['speed']}{PACKAGES[part['package']]}"
+    if not part["name"].startswith(begin):
+        refuse(f"{where}: part: name: {part['name']} does not begin with {begin}, as device, speed and package say")
+
+
 def check_clocks(where, b):
     """Clocks of the PLL, and the domains of the netlist: each has a port, and an output of the PLL where it names one.
     Delays of pads belong to a domain."""
@@ -125,8 +140,7 @@ def load(name):
     need(f"{where}: floorplan", b["floorplan"], FLOORPLAN)
     if b["usb"] not in USB:
         refuse(f"{where}: usb: {b['usb']} is none of {', '.join(USB)}")
-    if b["part"]["speed"] not in SPEEDS:
-        refuse(f"{where}: part: speed: {b['part']['speed']} is none of {', '.join(map(str, SPEEDS))}")
+    check_part(where, b["part"])
     for primitive in b["primitives"]:
         if primitive not in PRIMITIVES:
             refuse(f"{where}: primitives: {primitive} is none of {', '.join(PRIMITIVES)}")
@@ -136,8 +150,6 @@ def load(name):
         for other in NEEDS.get(primitive, ()):
             if other not in b["primitives"]:
                 refuse(f"{where}: primitives: {primitive} needs {other}")
-    if b["part"]["device"] not in DEVICES or not b["part"]["name"].startswith(DEVICES[b["part"]["device"]] + "-"):
-        refuse(f"{where}: part {b['part']['name']} is none that nextpnr has as --{b['part']['device']}")
     for file in ("pins.lpf", "top.sv"):
         if not (folder / file).exists():
             refuse(f"{folder}: {file} is missing")

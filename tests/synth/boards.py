@@ -203,6 +203,13 @@ def test_boards(work):
             ("a top that is no module", "board.toml", 'top = "ecpix5_85f"', 'top = "ecpix5"', "ecpix5 is no module"),
             ("a primitive that is no text", "board.toml", "primitives = [", 'primitives = [["delay"], ', "is no str"),
             ("a primitive twice", "board.toml", "primitives = [", 'primitives = ["delay", ', "delay is there twice"),
+            ("a package that is none", "board.toml", 'package = "CABGA554"', 'package = "CABGA555"',
+             "part: package: CABGA555 is none of CABGA381, CABGA554, CABGA756, CSFBGA285"),
+            ("a package of another part", "board.toml", 'package = "CABGA554"', 'package = "CABGA381"',
+             "part: name: LFE5UM5G-85F-8BG554I does not begin with LFE5UM5G-85F-8BG381, as device, speed and package "
+             "say"),
+            ("a speed grade of another part", "board.toml", "speed = 8", "speed = 7",
+             "part: name: LFE5UM5G-85F-8BG554I does not begin with LFE5UM5G-85F-7BG554"),
             ("a speed grade that is none", "board.toml", "speed = 8", "speed = 9", "9 is none of 6, 7, 8"),
             ("no output for the nodes", "board.toml", 'name = "fabric"', 'name = "node"', "fabric is missing"),
             ("an output without its frequency", "board.toml", ", mhz = 36.0 }]", " }]", "mhz is missing"),
