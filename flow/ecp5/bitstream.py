@@ -359,7 +359,6 @@ def main():
     except ram_init.BadFirmware as e:
         stop(str(e), 2)
     out = a.out or pathlib.Path("build/board") / a.board
-    out.mkdir(parents=True, exist_ok=True)
     if a.only_firmware:
         report = out / f"{b['id']}.json"
         if not report.exists():
@@ -378,8 +377,10 @@ def main():
     b["placer"] = PLACER if a.node else []
     b["legalize"] = a.legalize if a.node and b["primitives"] else None
     plan = functools.partial(floorplan.device_4, **b["floorplan"]) if threads == 4 else None
+    solved = clocks.solve(b, a.fabric_mhz, threads)
+    out.mkdir(parents=True, exist_ok=True)
     with alone(out):
-        mhz = clocks.make(b, out, a.fabric_mhz, threads)
+        mhz = clocks.write(b, out, solved)
         if not a.until:
             for old in (*(f"{b['id']}.{end}" for end in ("bit", "config", "json")), "missed.json"):
                 (out / old).unlink(missing_ok=True)

@@ -17,9 +17,8 @@ import flow
 import pll
 
 
-def make(b, out, fabric_mhz=None, threads=1):
-    """Writes both, and adds the domain `node` to those of the board where it is a clock of its own. Returns {domain:
-    MHz} as they come out."""
+def solve(b, fabric_mhz=None, threads=1):
+    """Settings of the board's PLL. Adds the domain `node` to those of the board where it is a clock of its own."""
     c = b["clock"]
     outputs = [(o["name"], o["mhz"] if fabric_mhz is None or o["name"] != "fabric" else fabric_mhz,
                 o.get("exact", False)) for o in c["outputs"]]
@@ -35,17 +34,23 @@ def make(b, out, fabric_mhz=None, threads=1):
     except pll.Impossible as e:
         asked = "" if fabric_mhz is None else f" with FABRIC_MHZ={fabric_mhz:g}"
         boards.refuse(f"{b['folder']}/board.toml{asked}: {e}")
-    names += [d[0] for d in divided]
-    b["outputs"] = names
-    mhz = dict(zip(names, made["mhz"]))
+    b["outputs"] = names + [d[0] for d in divided]
+    return made, same, threads
+
+
+def write(b, out, solved):
+    """Writes both of what `solve` returned. Returns {domain: MHz} as they come out."""
+    made, same, threads = solved
+    mhz = dict(zip(b["outputs"], made["mhz"]))
     out.mkdir(parents=True, exist_ok=True)
     flow.write_if_changed(out / "clocks_pkg.sv",
                           pll.package([*mhz.items(), *((n, mhz[other]) for n, other in same)], threads))
-    flow.write_if_changed(out / "board_clocks.sv", pll.module(c["input_mhz"], names, made, same))
+    flow.write_if_changed(out / "board_clocks.sv", pll.module(b["clock"]["input_mhz"], b["outputs"], made, same))
     return {d: mhz.get(v.get("pll"), v["mhz"]) for d, v in b["domains"].items()}
 
 
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    make(boards.load(sys.argv[1]), pathlib.Path(sys.argv[2]), threads=int(sys.argv[3]) if len(sys.argv) == 4 else 1)
+    b = boards.load(sys.argv[1])
+    write(b, pathlib.Path(sys.argv[2]), solve(b, threads=int(sys.argv[3]) if len(sys.argv) == 4 else 1))
