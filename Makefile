@@ -751,6 +751,9 @@ calibration: $(TOOL)
 docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/reference/$$f.md || \
 	    { echo "docs/reference/$$f.md is not current: run make docs" >&2; exit 1; }; done
+	$(Q)tr '\n' ' ' <docs/reference/fpga.md | grep -qF ': $(subst $() ,$(comma) ,$(strip $(SMALL_PARAMS))).' || \
+	    { echo "docs/reference/fpga.md: the list of settings is not that of SMALL_PARAMS (sim/model.mk): run make pnr," \
+	    "or add those that change no part to it" >&2; exit 1; }
 	$(Q)$(PY) tests/checks/prose.py README.md $(shell find docs -name '*.md')
 	$(Q)$(PY) tests/checks/links.py
 	$(Q)for f in $(basename $(notdir $(RTL_FILES) $(EXPERIMENTS))); do grep -q "\`$$f\`" docs/developer/testing.md \

@@ -175,6 +175,9 @@ def test_boards(work):
             "boards/ecpix5-85f/board.toml: link_rate is none of its primitives: adder_bypass,")
     known = (ROOT / "rtl/common/cfg_pkg.sv").read_text()
     expect("primitives are settings", all(f" {p.split('=')[0]};" in known for p in boards.PRIMITIVES.values()))
+    glossary = (ROOT / "docs/reference/glossary.md").read_text()
+    missing = [n for n, s in boards.PRIMITIVES.items() if f"(`{s.split('=')[0]}`, `{n}`)" not in glossary]
+    expect("primitives are in the glossary", not missing, missing)
     # broken folders: one change each
     base = work / "boards"
     shutil.rmtree(work, ignore_errors=True)
