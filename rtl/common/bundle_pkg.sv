@@ -61,6 +61,28 @@ package bundle_pkg;
         logic [31:0] wdata;
     } csr_req_t;
 
+    // Bytes of the OUT endpoint, 1 to 8 of them, and a word of the IN endpoint. The first byte is
+    // the low one. last ends a transfer.
+    typedef struct packed {
+        logic        valid;
+        logic [63:0] data;
+        logic [3:0]  bytes;
+    } out_bytes_t;
+
+    typedef struct packed {
+        logic        valid;
+        logic        last;
+        logic [63:0] data;
+    } in_word_t;
+
+    // A frame from the host that is not valid: its status in LINK_ERROR, and the first two bytes
+    // or the number that were received.
+    typedef struct packed {
+        logic        valid;
+        logic [7:0]  status;
+        logic [15:0] seen;
+    } bad_frame_t;
+
     // Access to the buffers of the mailbox, which hold words of a command or a reply. Read data
     // come in the next cycle.
     typedef struct packed {

@@ -80,12 +80,12 @@ module host_link
 
     // ---- receiving ----
     frame_header_t h;
-    logic header_valid, accept, word_valid, word_ready, rx_done, crc_ok, next, rx_error;
+    logic header_valid, accept, word_valid, word_ready, rx_done, crc_ok, next;
     logic [63:0] word;
     logic [31:0] key;
     logic foreign;
-    logic [7:0] rx_status;
-    logic [15:0] seen, last_number;
+    bundle_pkg::bad_frame_t bad;
+    logic [15:0] last_number;
 
     link_rx #(
         .Zeros(Zeros)
@@ -93,10 +93,8 @@ module host_link
         .clk_i,
         .rst_ni,
         .clear_i(link_reset_i),
-        .valid_i(out_valid_i),
+        .in_i('{valid: out_valid_i, data: out_data_i, bytes: out_bytes_i}),
         .ready_o(out_ready_o),
-        .data_i(out_data_i),
-        .bytes_i(out_bytes_i),
         .header_valid_o(header_valid),
         .header_o(h),
         .accept_i(accept),
@@ -110,9 +108,7 @@ module host_link
         .in_step_o,
         .key_o(key),
         .foreign_o(foreign),
-        .error_o(rx_error),
-        .error_status_o(rx_status),
-        .error_seen_o(seen),
+        .error_o(bad),
         .last_number_o(last_number)
     );
 
@@ -247,7 +243,7 @@ module host_link
     assign unheard_o = mute_q;
     assign listening = state_q inside {Take, Start, Receive};
     assign error_o = state_q == Error && tx_ready;
-    assign error_status_o = rx_status;
+    assign error_status_o = bad.status;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -287,7 +283,7 @@ module host_link
             // what comes in is forgotten; what is being carried out or sent ends unheard
             if (link_reset_i && listening) state_q <= Take;
             mute_q <= (mute_q || link_reset_i) && !(tx_ready && (listening || state_q == Sending));
-            error_q <= !link_reset_i && (rx_error || (error_q && state_q != Error));
+            error_q <= !link_reset_i && (bad.valid || (error_q && state_q != Error));
         end
 
         if (state_q == Take) begin
@@ -344,8 +340,8 @@ module host_link
                 reply_q.count    <= 32'(done_i);
             end
             Take: if (error_q) begin
-                reply_q <= '{kind: FRAME_LINK_ERROR, number: last_number, status: rx_status,
-                             count: 32'(seen), default: '0};
+                reply_q <= '{kind: FRAME_LINK_ERROR, number: last_number, status: bad.status,
+                             count: 32'(bad.seen), default: '0};
             end
             default: ;
         endcase

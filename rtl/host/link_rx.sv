@@ -26,10 +26,8 @@ module link_rx #(
     input  wire logic rst_ni,
     input  wire logic clear_i,  // forget everything, out of step
 
-    input  wire logic        valid_i,
-    output logic             ready_o,
-    input  wire logic [63:0] data_i,
-    input  wire logic [3:0]  bytes_i,
+    input  wire bundle_pkg::out_bytes_t in_i,
+    output logic                        ready_o,
 
     output logic                    header_valid_o,
     output host_pkg::frame_header_t header_o,
@@ -42,14 +40,12 @@ module link_rx #(
     input  wire logic               next_i,
     output logic                    waiting_o,  // the first byte of another frame is here
 
-    output logic        in_step_o,
-    output logic [31:0] key_o,         // of this session, 0: none
-    output logic        foreign_o,     // session of another version:
-                                       // SYNC and INFO only
-    output logic        error_o,
-    output logic [7:0]  error_status_o,
-    output logic [15:0] error_seen_o,  // first two bytes, or number received
-    output logic [15:0] last_number_o  // of the last request accepted
+    output logic                   in_step_o,
+    output logic [31:0]            key_o,         // of this session, 0: none
+    output logic                   foreign_o,     // session of another version:
+                                                  // SYNC and INFO only
+    output bundle_pkg::bad_frame_t error_o,
+    output logic [15:0]            last_number_o  // of the last request accepted
 );
     typedef enum logic [2:0] {
         Between,
@@ -70,6 +66,9 @@ module link_rx #(
     logic [13:0] left_q;  // words of payload and trailer
     logic [15:0] number_q;  // expected next
     host_pkg::frame_header_t h;
+    logic error_q;
+    logic [7:0] error_status_q;
+    logic [15:0] error_seen_q;
 
     localparam logic [15:0] MostWords = 16'(host_pkg::MaxPayload / 8);
     localparam int unsigned ZerosW = $clog2(Zeros);
@@ -82,10 +81,10 @@ module link_rx #(
         .clk_i,
         .rst_ni,
         .clear_i,
-        .valid_i,
+        .valid_i(in_i.valid),
         .ready_o,
-        .data_i,
-        .bytes_i,
+        .data_i(in_i.data),
+        .bytes_i(in_i.bytes),
         .valid_o(have_word),
         .have1_o(have1),
         .have2_o(have2),
@@ -164,9 +163,10 @@ module link_rx #(
     assign crc_ok_o = h.words == '0 || crc_q == crc_pkg::Good;
     assign waiting_o = have1 && word[7:0] != '0;
     assign last_number_o = number_q - 16'd1;
+    assign error_o = '{valid: error_q, status: error_status_q, seen: error_seen_q};
 
     always_ff @(posedge clk_i) begin
-        error_o <= 1'b0;
+        error_q <= 1'b0;
         if (!rst_ni || clear_i) begin
             state_q <= Between;
             in_step_o <= 1'b0;
@@ -182,9 +182,9 @@ module link_rx #(
                         state_q <= Header;
                     end else if (wrong) begin
                         in_step_o <= 1'b0;
-                        error_o <= 1'b1;
-                        error_status_o <= host_pkg::STATUS_HEADER;
-                        error_seen_o <= word[15:0];
+                        error_q <= 1'b1;
+                        error_status_q <= host_pkg::STATUS_HEADER;
+                        error_seen_q <= word[15:0];
                     end
                 end
                 Header:
@@ -208,10 +208,10 @@ module link_rx #(
                     end else begin
                         state_q <= Between;
                         in_step_o <= 1'b0;
-                        error_o <= in_step_o;
+                        error_q <= in_step_o;
                     end
-                    error_status_o <= good ? host_pkg::STATUS_SEQUENCE : host_pkg::STATUS_HEADER;
-                    error_seen_o <= good ? h.number : h.magic;
+                    error_status_q <= good ? host_pkg::STATUS_SEQUENCE : host_pkg::STATUS_HEADER;
+                    error_seen_q <= good ? h.number : h.magic;
                     left_q <= 14'(h.words) + 14'd1;
                 end
                 Offer: if (accept_i) state_q <= h.words == '0 ? Done : Payload;
@@ -223,10 +223,10 @@ module link_rx #(
                 Done: begin
                     state_q <= Held;
                     if (!crc_ok_o) begin // where the frame ended is not known
-                        in_step_o      <= 1'b0;
-                        error_o        <= 1'b1;
-                        error_status_o <= host_pkg::STATUS_PAYLOAD;
-                        error_seen_o   <= '0;
+                        in_step_o <= 1'b0;
+                        error_q <= 1'b1;
+                        error_status_q <= host_pkg::STATUS_PAYLOAD;
+                        error_seen_q <= '0;
                     end
                 end
                 default: if (next_i) state_q <= Between;
@@ -235,7 +235,7 @@ module link_rx #(
     end
 
     `MW_CONTRACT(accept_i, header_valid_o, "a header is accepted that is not there")
-    `MW_CONTRACT(error_o, !in_step_o, "an error, and still in step")
+    `MW_CONTRACT(error_q, !in_step_o, "an error, and still in step")
 endmodule
 
 `default_nettype wire

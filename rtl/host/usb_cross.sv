@@ -26,17 +26,13 @@ module usb_cross (
     output logic            in_last_o,
 
     // as device has them
-    input  wire logic        clk_i,
-    input  wire logic        rst_ni,
-    output logic             link_reset_o,
-    output logic             link_out_valid_o,
-    input  wire logic        link_out_ready_i,
-    output logic [63:0]      link_out_data_o,
-    output logic [3:0]       link_out_bytes_o,
-    input  wire logic        link_in_valid_i,
-    output logic             link_in_ready_o,
-    input  wire logic [63:0] link_in_data_i,
-    input  wire logic        link_in_last_i
+    input  wire logic                 clk_i,
+    input  wire logic                 rst_ni,
+    output logic                      link_reset_o,
+    output bundle_pkg::out_bytes_t    link_out_o,
+    input  wire logic                 link_out_ready_i,
+    input  wire bundle_pkg::in_word_t link_in_i,
+    output logic                      link_in_ready_o
 );
     logic stop, usb_clear, clear;
 
@@ -106,13 +102,13 @@ module usb_cross (
         .rclk_i(clk_i),
         .rrst_ni(rst_ni),
         .rclear_i(clear),
-        .valid_o(link_out_valid_o),
+        .valid_o(link_out_o.valid),
         .ready_i(link_out_ready_i),
         .data_o(word_out)
     );
 
-    assign link_out_data_o = word_out.data;
-    assign link_out_bytes_o = 4'(word_out.more) + 4'd1;
+    assign link_out_o.data = word_out.data;
+    assign link_out_o.bytes = 4'(word_out.more) + 4'd1;
 
     // ---- to the host ----
     logic word_valid, word_ready, word_last, byte_valid;
@@ -124,9 +120,9 @@ module usb_cross (
         .wclk_i(clk_i),
         .wrst_ni(rst_ni),
         .wclear_i(clear),
-        .valid_i(link_in_valid_i),
+        .valid_i(link_in_i.valid),
         .ready_o(link_in_ready_o),
-        .data_i({link_in_last_i, link_in_data_i}),
+        .data_i({link_in_i.last, link_in_i.data}),
         .rclk_i(usb_clk_i),
         .rrst_ni(usb_rst_ni),
         .rclear_i(usb_clear),

@@ -36,9 +36,9 @@ module device_cross #(
     output logic      uart_tx_o,
     input  wire logic uart_rx_i
 );
-    logic link_reset, link_out_valid, link_out_ready, link_in_valid, link_in_ready, link_in_last;
-    logic [63:0] link_out_data, link_in_data;
-    logic [3:0] link_out_bytes;
+    logic link_reset, link_out_ready, link_in_ready;
+    bundle_pkg::out_bytes_t link_out;
+    bundle_pkg::in_word_t link_in;
 
     // many bits of the core's
     always_ff @(posedge usb_clk_i) configured_o <= usb_rst_ni && configured_i;
@@ -57,14 +57,10 @@ module device_cross #(
         .clk_i,
         .rst_ni,
         .link_reset_o(link_reset),
-        .link_out_valid_o(link_out_valid),
+        .link_out_o(link_out),
         .link_out_ready_i(link_out_ready),
-        .link_out_data_o(link_out_data),
-        .link_out_bytes_o(link_out_bytes),
-        .link_in_valid_i(link_in_valid),
-        .link_in_ready_o(link_in_ready),
-        .link_in_data_i(link_in_data),
-        .link_in_last_i(link_in_last)
+        .link_in_i(link_in),
+        .link_in_ready_o(link_in_ready)
     );
 
     device #(
@@ -78,14 +74,14 @@ module device_cross #(
         .node_clk_i,
         .rst_ni,
         .link_reset_i(link_reset),
-        .out_valid_i(link_out_valid),
+        .out_valid_i(link_out.valid),
         .out_ready_o(link_out_ready),
-        .out_data_i(link_out_data),
-        .out_bytes_i(link_out_bytes),
-        .in_valid_o(link_in_valid),
+        .out_data_i(link_out.data),
+        .out_bytes_i(link_out.bytes),
+        .in_valid_o(link_in.valid),
         .in_ready_i(link_in_ready),
-        .in_data_o(link_in_data),
-        .in_last_o(link_in_last),
+        .in_data_o(link_in.data),
+        .in_last_o(link_in.last),
         .active_o,
         .error_o,
         .uart_tx_o,
