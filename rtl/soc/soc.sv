@@ -231,6 +231,7 @@ module soc #(
     logic [31:0] mbox_rdata;
     soc_pkg::uart_req_t to_uart;
     soc_pkg::uart_rsp_t from_uart;
+    soc_pkg::reset_req_t reset_req;
     bundle_pkg::bus_req_t csr_reg;
 
     assign csr_reg = '{
@@ -251,13 +252,10 @@ module soc #(
         .reg_i(csr_reg),
         .host_i(reg_host_i),
         .reg_o(csr),
-        .trap_i(trap),
-        .access_i(state_q != Idle),
+        .cpu_i('{trap: trap, access : state_q != Idle, fault: fault_q, addr: addr_q}),
         .cpu_rst_no(cpu_rst_n),
         .restart_o(restart),
         .held_o(held),
-        .fault_i(fault_q),
-        .fault_addr_i(addr_q),
         .uart_o(to_uart),
         .uart_i(from_uart),
         .command_i(command),
@@ -267,11 +265,12 @@ module soc #(
         .reply_send_o(reply_send),
         .reply_o(reply),
         .link_i,
-        .reset_fabric_o,
-        .reset_hold_o,
-        .reset_asked_i,
-        .resetting_i
+        .reset_o(reset_req),
+        .reset_i('{asked: reset_asked_i, busy: resetting_i})
     );
+
+    assign reset_fabric_o = reset_req.fabric;
+    assign reset_hold_o = reset_req.hold;
 
     uart i_uart (
         .clk_i,

@@ -31,13 +31,10 @@ module soc_csr #(
     input  wire logic                 host_i,  // of the host, else of the CPU
     output bundle_pkg::bus_rsp_t      reg_o,
 
-    input  wire logic        trap_i,
-    input  wire logic        access_i,   // the CPU's access is in flight
-    output logic             cpu_rst_no,
-    output logic             restart_o,  // pulse
-    output logic             held_o,
-    input  wire logic        fault_i,    // the CPU's access failed
-    input  wire logic [31:0] fault_addr_i,
+    input  wire soc_pkg::cpu_t cpu_i,
+    output logic               cpu_rst_no,
+    output logic               restart_o,  // pulse
+    output logic               held_o,
 
     output soc_pkg::uart_req_t      uart_o,
     input  wire soc_pkg::uart_rsp_t uart_i,
@@ -49,11 +46,9 @@ module soc_csr #(
     output logic                   reply_send_o,
     output soc_pkg::message_t      reply_o,
 
-    input  wire soc_pkg::link_t link_i,
-    output logic                reset_fabric_o,  // pulse
-    output logic                reset_hold_o,
-    input  wire logic           reset_asked_i,   // the host's RESET is there
-    input  wire logic           resetting_i      // the fabric is being reset
+    input  wire soc_pkg::link_t      link_i,
+    output soc_pkg::reset_req_t      reset_o,
+    input  wire soc_pkg::reset_rsp_t reset_i
 );
     typedef enum logic [1:0] {
         Power,
@@ -117,10 +112,10 @@ module soc_csr #(
     logic [3:0] hold_q;
 
     assign dog_bites = dog_q == 32'd1 || kept_cycles_q[PatienceLog2];
-    assign restart = cpu_rst_no && (dog_bites || trap_i || hwif_out.control.restart.value
+    assign restart = cpu_rst_no && (dog_bites || cpu_i.trap || hwif_out.control.restart.value
                                     || held_o);
     assign held_o = hwif_out.hold.cpu.value;
-    assign kept = link_i.unheard && (command_valid_i || (reset_asked_i && reset_hold_o));
+    assign kept = link_i.unheard && (command_valid_i || (reset_i.asked && reset_o.hold));
 
     always_ff @(posedge clk_i) begin
         dog_written_q <= !rst_ni || hwif_out.watchdog.period.swmod;
@@ -140,11 +135,11 @@ module soc_csr #(
         end else if (restart) begin
             cpu_rst_no <= 1'b0;
             hold_q <= '1;
-            cause_q <= dog_bites ? Watchdog : trap_i ? Trap : Asked;
+            cause_q <= dog_bites ? Watchdog : cpu_i.trap ? Trap : Asked;
             if (count_q != '1) count_q <= count_q + 8'd1;
         end else begin
             hold_q <= hold_q - 4'(hold_q != '0);
-            cpu_rst_no <= cpu_rst_no || (hold_q == '0 && !held_o && !access_i);
+            cpu_rst_no <= cpu_rst_no || (hold_q == '0 && !held_o && !cpu_i.access);
         end
     end
 
@@ -167,7 +162,7 @@ module soc_csr #(
     assign mbox_o.we = hwif_out.mbox_reply.req;
     assign mbox_o.waddr = hwif_out.mbox_reply.addr[8:2];
     assign mbox_o.wdata = hwif_out.mbox_reply.wr_data;
-    assign reset_fabric_o = hwif_out.control.reset_fabric.value;
+    assign reset_o.fabric = hwif_out.control.reset_fabric.value;
     assign reply_send_o = mbox_send_q;
     assign reply_o = '{
             kind: hwif_out.mbox_send.status.value,
@@ -182,12 +177,12 @@ module soc_csr #(
     logic resetting_q;
 
     always_ff @(posedge clk_i) begin
-        resetting_q <= rst_ni && resetting_i;
+        resetting_q <= rst_ni && reset_i.busy;
         if (!rst_ni) resets_q <= '0;
-        else if (resetting_i && !resetting_q) resets_q <= resets_q + 8'd1;
+        else if (reset_i.busy && !resetting_q) resets_q <= resets_q + 8'd1;
     end
 
-    assign reset_hold_o = hwif_out.fabric_reset.hold.value;
+    assign reset_o.hold = hwif_out.fabric_reset.hold.value;
 
     // ---- errors of the host link ----
     logic [15:0] link_errors_q;
@@ -216,9 +211,9 @@ module soc_csr #(
         hwif_in.time_hi.value.next = time_hi_q;
         hwif_in.start_n = rst_ni && cpu_rst_no && !held_o;
         hwif_in.hold_n = rst_ni && !held_o;
-        hwif_in.fault.valid.hwset = fault_i;
-        hwif_in.fault.addr.next = fault_addr_i[31:2];
-        hwif_in.fault.addr.we = fault_i;
+        hwif_in.fault.valid.hwset = cpu_i.fault;
+        hwif_in.fault.addr.next = cpu_i.addr[31:2];
+        hwif_in.fault.addr.we = cpu_i.fault;
         hwif_in.uart_rx.data.next = uart_i.data;
         hwif_in.uart_rx.valid.next = uart_i.valid;
         hwif_in.uart.room.next = uart_i.room;
@@ -241,7 +236,7 @@ module soc_csr #(
         hwif_in.mbox_reply.wr_ack = hwif_out.mbox_reply.req;
     end
 
-    wire unused = &{1'b0, stall_wr, stall_rd, fault_addr_i[1:0], reg_i.addr[31:16]};
+    wire unused = &{1'b0, stall_wr, stall_rd, cpu_i.addr[1:0], reg_i.addr[31:16]};
 endmodule
 
 `default_nettype wire

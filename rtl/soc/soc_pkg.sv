@@ -31,6 +31,26 @@ package soc_pkg;
         logic [7:0] status;
     } link_t;
 
+    // What the CPU does: it trapped; its access is in flight, to addr; fault: that has failed.
+    typedef struct packed {
+        logic         trap;
+        logic access;
+        logic         fault;
+        logic [31:0]  addr;
+    } cpu_t;
+
+    // Resets of the fabric, from the firmware: fabric is a pulse that requests one, hold lets the
+    // host's RESET wait. And how they are: the host's RESET is there; the fabric is being reset.
+    typedef struct packed {
+        logic fabric;
+        logic hold;
+    } reset_req_t;
+
+    typedef struct packed {
+        logic asked;
+        logic busy;
+    } reset_rsp_t;
+
     // To the UART: clocks of a bit, less 1; a character to send; take: the received character is
     // taken. From the UART: free places in the sending queue, at most 255, and the received
     // character.
