@@ -23,9 +23,9 @@ ITEMS = {
     "stream_op": ("node", GPU + "i_streams__DOT__op_q"),
     "stream_index": ("node", GPU + "i_streams__DOT__idx_q"),
     "tile_there": ("node", GPU + "i_expert__DOT__i_path__DOT__have_q"),
-    "tile_expert": ("node", GPU + "i_expert__DOT__done_le"),
-    "tile_first": ("node", GPU + "i_expert__DOT__done_first"),
-    "tile_last": ("node", GPU + "i_expert__DOT__done_last"),
+    "tile_expert": ("node", GPU + "i_expert__DOT__i_path__DOT__done_le_q"),
+    "tile_first": ("node", GPU + "i_expert__DOT__i_path__DOT__done_first_q"),
+    "tile_last": ("node", GPU + "i_expert__DOT__i_path__DOT__done_last_q"),
     "open_rows": ("switch_port", "DOT__i_join__DOT__level_q"),
 }
 # where the parts are in the whole fabric, {} is the number of the copy; and in the shim in lanes

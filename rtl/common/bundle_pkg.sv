@@ -396,6 +396,22 @@ package bundle_pkg;
         logic [3:0]                  pos;
     } list_rsp_t;
 
+    // An instruction that comes to expert_rows. landed: it names no rows, as these are loaded.
+    typedef struct packed {
+        logic            valid;
+        logic            landed;
+        isa_pkg::instr_t instr;
+    } rows_instr_t;
+
+    // Status of expert_path: a tile starts; no tile is in it, but some may not be written; all are
+    // written; it waits in a tile for a row.
+    typedef struct packed {
+        logic start;
+        logic idle;
+        logic empty;
+        logic waits;
+    } path_status_t;
+
     // Events that a node counts in each cycle, see expert_engine, gpu_mem, allocator, tx.
     typedef struct packed {
         logic tile;

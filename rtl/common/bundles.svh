@@ -54,6 +54,12 @@
     logic [Cfg.AddrW-3:0] f; fp_pkg::factor_t factor_f; \
     logic [node_pkg::TokenW-1:0] token; logic [3:0] pos;}
 
+// A tile whose time is over and whose last flits are read: its rows' places in the expert's list,
+// the first one and the last one.
+`define MW_ENDED(Cfg) struct packed { \
+    logic valid; logic [node_pkg::ExpertW-1:0] le; logic [Cfg.CountW-1:0] first; \
+    logic [Cfg.CountW-1:0] last;}
+
 // A row to be summed at a hub:
 //   last, last_pkt  numbers, less 1, of its terms (R included) and of its packets
 //   last_len        number, less 1, of the flits of its last packet

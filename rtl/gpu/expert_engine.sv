@@ -34,7 +34,8 @@ module expert_engine #(
     parameter type pair_t = `MW_PAIR(Cfg),
     parameter type pair_write_t = `MW_PAIR_WRITE(Cfg),
     parameter type tile_t = `MW_TILE(Cfg),
-    parameter type work_t = `MW_WORK(Cfg)
+    parameter type work_t = `MW_WORK(Cfg),
+    parameter type ended_t = `MW_ENDED(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -152,7 +153,8 @@ module expert_engine #(
 
     // ---- tiles --------------------------------------------------------------------------
     tile_t tile;
-    logic tile_ready, path_idle, path_empty, fetch_busy;
+    bundle_pkg::path_status_t path;
+    logic tile_ready, fetch_busy;
 
     expert_scan #(
         .Cfg(Cfg)
@@ -162,7 +164,7 @@ module expert_engine #(
         .go_i,
         .cfg_i,
         .run_i(run_q),
-        .engine_idle_i(path_idle && !fetch_busy && !tile.valid),
+        .engine_idle_i(path.idle && !fetch_busy && !tile.valid),
         .stat_le_o,
         .stat_i(stat),
         .counts_all_i,
@@ -186,14 +188,12 @@ module expert_engine #(
         .run_i(run_q && unicast_q),
         .ranged_i(run_q && ranged_q),
         .gathered_o(gathered),
-        .cmd_valid_i(cmd_valid_i && cmd_ready_o),
-        .cmd_i,
+        .cmd_i('{valid: cmd_valid_i && cmd_ready_o, landed: landed, instr: cmd_i}),
         .recv_rows_i,
         .row_src_o,
         .src_rows_i,
         .own_base_i,
         .err_valid_o,
-        .landed_i(landed),
         .outside_o(landed_bad),
         .rd_o(mux[1]),
         .rd_ready_i(mux_ready[1]),
@@ -222,9 +222,10 @@ module expert_engine #(
     // ---- rows -------------------------------------------------------------------------------
     bundle_pkg::list_req_t flist;
     work_t row;
-    logic flist_ready, row_take, done_valid, done_ready, list_busy_q, list_signal_q, slist_valid;
-    logic [node_pkg::ExpertW-1:0] done_le, sig_le_q;
-    logic [Cfg.CountW-1:0] done_first, done_last, sig_idx_q, sig_last_q, sig_first_q;
+    ended_t done;
+    logic flist_ready, row_take, done_ready, list_busy_q, list_signal_q, slist_valid;
+    logic [node_pkg::ExpertW-1:0] sig_le_q;
+    logic [Cfg.CountW-1:0] sig_idx_q, sig_last_q, sig_first_q;
 
     expert_fetch #(
         .Cfg(Cfg)
@@ -267,18 +268,15 @@ module expert_engine #(
         .rd_data_i(exp_rd_data_i),
         .wr_o(exp_wr_o),
         .wr_data_o(exp_wr_data_o),
-        .done_valid_o(done_valid),
+        .done_o(done),
         .done_ready_i(done_ready),
-        .done_le_o(done_le),
-        .done_first_o(done_first),
-        .done_last_o(done_last),
         .dw_o(dw),
         .dw_ready_i,
-        .start_o(stat_tile_o),
-        .idle_o(path_idle),
-        .empty_o(path_empty),
-        .wait_o(stat_wait_o)
+        .status_o(path)
     );
+
+    assign stat_tile_o = path.start;
+    assign stat_wait_o = path.waits;
 
     always_comb begin
         dw_o = dw;
@@ -306,7 +304,7 @@ module expert_engine #(
             token_asked_q <= 1'b0;
             token_here_q <= 1'b0;
         end else begin
-            if (!sig_busy_q) sig_busy_q <= done_valid && !silent_q;
+            if (!sig_busy_q) sig_busy_q <= done.valid && !silent_q;
             else if (sig_o.valid && sig_ready_i) sig_busy_q <= sig_idx_q != sig_last_q;
             if (slist_valid && !list_busy_q) token_asked_q <= 1'b1;
             else if (list_i.rvalid && list_signal_q) token_asked_q <= 1'b0;
@@ -314,10 +312,10 @@ module expert_engine #(
             else if (sig_o.valid && sig_ready_i) token_here_q <= 1'b0;
         end
         if (!sig_busy_q) begin
-            sig_le_q <= done_le;
-            sig_idx_q <= done_first;
-            sig_first_q <= done_first;
-            sig_last_q <= done_last;
+            sig_le_q <= done.le;
+            sig_idx_q <= done.first;
+            sig_first_q <= done.first;
+            sig_last_q <= done.last;
             age_q <= '0;
         end else begin
             if (sig_o.valid && sig_ready_i) sig_idx_q <= sig_idx_q + 1'b1;
@@ -342,8 +340,8 @@ module expert_engine #(
         if (list_o.valid) list_signal_q <= slist_valid;
     end
 
-    assign finished = all_started && !tile.valid && !fetch_busy && path_empty && !sig_busy_q;
-    assign stat_idle_o = run_q && path_idle;
+    assign finished = all_started && !tile.valid && !fetch_busy && path.empty && !sig_busy_q;
+    assign stat_idle_o = run_q && path.idle;
 endmodule
 
 `default_nettype wire

@@ -18,7 +18,7 @@
 // are sustained across rows while row_i.valid is high when a row ends, and across tiles unless
 // elements are converted, which costs a cycle. A tile starts when its first row
 // is present, the time of the previous tile is over, and that tile's last flits are read. It takes
-// tile * row_cycles_i cycles. Nothing of it is read earlier. done_*: its time is over and its last
+// tile * row_cycles_i cycles. Nothing of it is read earlier. done_o: its time is over and its last
 // flits are read. The next tile starts when that was taken. Results are in memory WriteLatency
 // cycles later.
 `default_nettype none
@@ -30,6 +30,7 @@ module expert_path #(
     parameter type work_t = `MW_WORK(Cfg),
     parameter type pair_t = `MW_PAIR(Cfg),
     parameter type pair_write_t = `MW_PAIR_WRITE(Cfg),
+    parameter type ended_t = `MW_ENDED(Cfg),
     localparam int unsigned StepW = Cfg.AddrW - 1,
     localparam int unsigned GroupW = Cfg.AddrW - 2
 ) (
@@ -51,19 +52,13 @@ module expert_path #(
     output pair_write_t               wr_o,
     output logic [Cfg.FlitW-1:0]      wr_data_o [2],  // a cycle later
 
-    output logic                         done_valid_o,  // of the tile:
-    input  wire logic                    done_ready_i,
-    output logic [node_pkg::ExpertW-1:0] done_le_o,
-    output logic [Cfg.CountW-1:0]        done_first_o,  // its rows' places in the expert's list
-    output logic [Cfg.CountW-1:0]        done_last_o,
+    output ended_t    done_o,
+    input  wire logic done_ready_i,
 
     output bundle_pkg::gradient_t dw_o,
     input  wire logic             dw_ready_i,
 
-    output logic start_o,  // a tile starts
-    output logic idle_o,   // no tile in the engine; some may not be written
-    output logic empty_o,  // and all are
-    output logic wait_o    // in a tile, without a row
+    output bundle_pkg::path_status_t status_o
 );
     // from the address to the lanes
     localparam int unsigned RdLat = 3;
@@ -86,7 +81,9 @@ module expert_path #(
     // ---- tile and row ------------------------------------------------------------------
     // have_q: a tile is in the engine. open_q: it has flits to read. busy_q: its time runs.
     logic have_q, open_q, busy_q, row_q, fire, odd_q, last_row_q, at_last, row_end, tile_end;
-    logic time_end, over, out, zero_time;
+    logic start, time_end, over, out, zero_time;
+    logic [node_pkg::ExpertW-1:0] done_le_q;
+    logic [Cfg.CountW-1:0] done_first_q, done_last_q;
     logic [OffW-1:0] at_q;
     logic second, whole, place;  // half of a group with rows of x; the group's last half; there is
                                  // room for a row's gradient
@@ -101,12 +98,11 @@ module expert_path #(
     assign tile_end = row_end && last_row_q;
     assign over = have_q && (!open_q || (tile_end && !codes)) && (!busy_q || time_end);
     assign out = over && done_ready_i;
-    assign start_o = row_i.valid && place && (!have_q || out);
-    assign row_take_o = (open_q && !tile_end) ? row_i.valid && place && (!row_q || row_end)
-                        : start_o;
+    assign start = row_i.valid && place && (!have_q || out);
+    assign row_take_o = (open_q && !tile_end) ? row_i.valid && place && (!row_q || row_end) : start;
     assign zero_time = row_cycles_i == '0;
 
-    assign done_valid_o = over;
+    assign done_o = '{valid: over, le: done_le_q, first: done_first_q, last: done_last_q};
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -116,11 +112,11 @@ module expert_path #(
             row_q <= 1'b0;
             take_q <= '0;
         end else begin
-            if (start_o) have_q <= 1'b1;
+            if (start) have_q <= 1'b1;
             else if (out) have_q <= 1'b0;
-            if (start_o) open_q <= 1'b1;
+            if (start) open_q <= 1'b1;
             else if (tile_end) open_q <= 1'b0;
-            if (start_o) busy_q <= !zero_time;
+            if (start) busy_q <= !zero_time;
             else if (time_end) busy_q <= 1'b0;
             if (row_take_o) row_q <= 1'b1;
             else if (row_end) row_q <= 1'b0;
@@ -130,16 +126,16 @@ module expert_path #(
             x_q <= row_i.x;
             y_q <= row_i.y;
             last_row_q <= row_i.last;
-            done_last_o <= row_i.idx;
+            done_last_q <= row_i.idx;
             at_q <= '0;
             odd_q <= 1'b0;
         end else if (fire) begin
             odd_q <= !odd_q;
             if (next_group) at_q <= at_q + 1'b1;
         end
-        if (start_o) begin
-            done_le_o <= row_i.le;
-            done_first_o <= row_i.idx;
+        if (start) begin
+            done_le_q <= row_i.le;
+            done_first_q <= row_i.idx;
         end
         if (factor_due) factor_q <= row_i.factor;  // before the row's first flits
     end
@@ -376,20 +372,20 @@ module expert_path #(
     assign time_end = slot_end && slot_q == cfg_i.tile;
 
     always_ff @(posedge clk_i) begin
-        if (start_o || slot_end) cycle_q <= 16'd1;
+        if (start || slot_end) cycle_q <= 16'd1;
         else if (busy_q) cycle_q <= cycle_q + 16'd1;
-        if (start_o) slot_q <= 8'd1;
+        if (start) slot_q <= 8'd1;
         else if (slot_end) slot_q <= slot_q + 8'd1;
     end
 
-    assign idle_o = !busy_q && !open_q;
-    assign empty_o = !have_q && !moving && dot_idle;
-    assign wait_o = open_q && !fire;
+    assign status_o.start = start;
+    assign status_o.idle = !busy_q && !open_q;
+    assign status_o.empty = !have_q && !moving && dot_idle;
+    assign status_o.waits = open_q && !fire;
 
     `MW_CONTRACT(row_take_o, row_i.valid, "a row is taken that is not there")
-    `MW_NEXT(done_valid_o && !done_ready_i && !go_i, done_valid_o,
-             "a tile's end goes before it is taken")
-    `MW_CONTRACT(empty_o, idle_o, "empty, and a tile is in the engine")
+    `MW_NEXT(over && !done_ready_i && !go_i, over, "a tile's end goes before it is taken")
+    `MW_CONTRACT(status_o.empty, status_o.idle, "empty, and a tile is in the engine")
 endmodule
 
 `default_nettype wire

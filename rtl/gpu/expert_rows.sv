@@ -7,13 +7,13 @@
 // push_o.row = row << k_shift | position, push_o.le is the local expert. An ID that is not in the
 // expert map, or lives on another GPU, is skipped, as the sender has checked the list. gt_base is a
 // multiple of META_BYTES.
-// - Range (with RowRanges, cmd_i.flags.0): row_ranges names the rows of each source in turn, and
-//   reads the flit with the token of each in advance. push_o.more marks its start.
-// - Gathered tokens (with Gathered, cmd_i.flags[1]): rows are those of a range of tokens of all
-//   GPUs, and entries those of the routing table, with IDs at their start.
-// - Rows that are loaded (with MergeLoads, landed_i): none is named. The tracker lists them itself.
-// - Rows of every home (with TileReductions, cmd_i.flags[2:1] both): those of a range of indices,
-//   of the homes in turn. Each entry's row goes with its first flit.
+// - Range (with RowRanges, flags[0]): row_ranges names the rows of each source in turn, and reads
+//   the flit with the token of each in advance. push_o.more marks its start.
+// - Gathered tokens (with Gathered, flags[1]): rows are those of a range of tokens of all GPUs, and
+//   entries those of the routing table, with IDs at their start.
+// - Rows that are loaded (with MergeLoads, landed): none is named. The tracker lists them itself.
+// - Rows of every home (with TileReductions, flags[2:1] both): those of a range of indices, of the
+//   homes in turn. Each entry's row goes with its first flit.
 // Order: Rows ascending, list positions ascending; of every home index by index. push_o.last rises
 // after the last push was taken, and stays until the instruction ends.
 // Latency: One ID per cycle. A row costs max(k, about 6 per flit) cycles, in a range some 14 more.
@@ -38,16 +38,14 @@ module expert_rows #(
     input  wire logic ranged_i,    // it is one of a range
     output logic      gathered_o,  // it is one of gathered tokens
     /* verilator lint_off UNUSEDSIGNAL */  // fields of no use here
-    input  wire logic            cmd_valid_i,  // the instruction comes
-    input  wire isa_pkg::instr_t cmd_i,
+    input  wire bundle_pkg::rows_instr_t cmd_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire logic [15:0]               recv_rows_i,
     output logic [Cfg.GpuW-1:0]            row_src_o,   // of this GPU
     input  wire bundle_pkg::src_rows_t     src_rows_i,
     input  wire logic [node_pkg::RowW-1:0] own_base_i,  // first row of the own copies
     output logic                           err_valid_o,
-    input  wire logic                      landed_i,  // the instruction names no rows: they come
-    output logic                           outside_o, // and it is of too many
+    output logic                           outside_o,  // the instruction is of too many rows
 
     output read_t        rd_o,
     input  wire logic    rd_ready_i,
@@ -70,11 +68,13 @@ module expert_rows #(
     // How many there may be: rows of st are numbered in 16 bits.
     localparam int unsigned NumW = (Cfg.Gathered && Cfg.TokW > 16) ? Cfg.TokW : 16;
 
+    isa_pkg::instr_t cmd;
     logic outside, start, gathered, homes;  // homes: rows of every home in turn
     logic [NumW-1:0] from, stop;  // rows of the instruction: the first, behind the last
     logic [LineW-1:0] from_base;  // the first one << k_shift
 
-    assign start = cmd_valid_i && cmd_i.op == isa_pkg::I_EXPERT_ROWS;
+    assign cmd = cmd_i.instr;
+    assign start = cmd_i.valid && cmd.op == isa_pkg::I_EXPERT_ROWS;
     assign gathered_o = run_i && gathered;
     assign outside_o = outside;
 
@@ -87,25 +87,25 @@ module expert_rows #(
             .Cfg(Cfg),
             .TokensW(Cfg.TokW)
         ) i_range (
-            .first_i({cmd_i.a_high, cmd_i.a}),
-            .count_i(cmd_i.b),
+            .first_i({cmd.a_high, cmd.a}),
+            .count_i(cmd.b),
             .shift_i(5'(cfg_i.token_shift) + (by_home ? '0 : 5'(cfg_i.n_shift))),
             .end_o(range_end),
             .no_tokens_o(none),
             .no_bytes_o()
         );
-        assign gathered = run_i ? gathered_q : cmd_i.flags[1];
-        assign by_home = Cfg.TileReductions && cmd_i.flags[2:1] == 2'b11;
+        assign gathered = run_i ? gathered_q : cmd.flags[1];
+        assign by_home = Cfg.TileReductions && cmd.flags[2:1] == 2'b11;
         assign homes = Cfg.TileReductions && homes_q;
-        assign outside = start && cmd_i.flags[1] && none;
-        assign from = (cmd_i.flags[1] && !none && !landed_i) ? NumW'(cmd_i.a) : '0;
+        assign outside = start && cmd.flags[1] && none;
+        assign from = (cmd.flags[1] && !none && !cmd_i.landed) ? NumW'(cmd.a) : '0;
         assign from_base = LineW'(from) << cfg_i.k_shift;
         assign stop = gathered_q ? stop_q : NumW'(recv_rows_i);
         always_ff @(posedge clk_i)
             if (!run_i) begin
-                gathered_q <= cmd_i.flags[1];
+                gathered_q <= cmd.flags[1];
                 homes_q <= by_home;
-                stop_q <= (none || landed_i) ? '0 : NumW'(range_end);
+                stop_q <= (none || cmd_i.landed) ? '0 : NumW'(range_end);
             end
     end else begin : gen_received
         assign {gathered, homes, outside, from, from_base} = '0;
@@ -195,8 +195,8 @@ module expert_rows #(
         logic walk, walk_err, walked_q, retire, ready, entry, got_q, first_q, next_first_q;
         logic [Cfg.LineW-1:0] entry_row, row_begun_q;
 
-        assign walk = start && cmd_i.flags[0] && !(Cfg.TileReductions && cmd_i.flags[1]);
-        assign push_o.more = start && (cmd_i.flags[0] || gathered);
+        assign walk = start && cmd.flags[0] && !(Cfg.TileReductions && cmd.flags[1]);
+        assign push_o.more = start && (cmd.flags[0] || gathered);
         assign err_valid_o = walk_err || outside;
         assign named = ranged_i ? walked_q : ended;
         assign token_ask = ranged_i && entry;
@@ -214,7 +214,7 @@ module expert_rows #(
             .cfg_i,
             .cmd_valid_i(walk),
             .cmd_ready_o(ready),
-            .cmd_i,
+            .cmd_i(cmd),
             .retire_o(retire),
             .err_valid_o(walk_err),
             .src_o(row_src_o),
