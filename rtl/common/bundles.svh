@@ -128,6 +128,10 @@
 `define MW_RESULT(Cfg) struct packed {logic valid; logic poison; logic [Cfg.FlitW-1:0] data;}
 `define MW_FLIT(Cfg) struct packed {logic valid; logic [Cfg.FlitW-1:0] data;}
 
+// What a pass of row_sum reads, by the first flit at each of the two ports, and how it reduces it.
+`define MW_OPERANDS(Cfg) struct packed { \
+    logic [Cfg.AddrW-1:0] a; logic [Cfg.AddrW-1:0] b; red_pkg::red_t red;}
+
 // The destination of an own row. more: another row of its token follows.
 `define MW_DEST(Cfg) struct packed {logic valid; logic more; logic [Cfg.AddrW-1:0] addr;}
 

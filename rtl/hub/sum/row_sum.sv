@@ -43,7 +43,8 @@ module row_sum #(
     parameter type write_t = `MW_WRITE(Cfg),
     parameter type stream_t = `MW_STREAM(Cfg),
     parameter type flit_t = `MW_FLIT(Cfg),
-    parameter type result_t = `MW_RESULT(Cfg)
+    parameter type result_t = `MW_RESULT(Cfg),
+    parameter type operands_t = `MW_OPERANDS(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -141,8 +142,7 @@ module row_sum #(
     logic [Cfg.GpuW-1:0] up_dst;
     logic [TurnW-1:0] turn;
     pass_t pass_in;
-    logic [Cfg.AddrW-1:0] pass_a, pass_b;
-    red_pkg::red_t pass_red;
+    operands_t operands;
 
     assign copies = Cfg.AdderBypass && cfg_i.adder_bypass;
 
@@ -198,9 +198,7 @@ module row_sum #(
         .pass_push_o(pass_push),
         .pass_room_i(pass_room),
         .pass_o(pass_in),
-        .pass_a_o(pass_a),
-        .pass_b_o(pass_b),
-        .pass_red_o(pass_red)
+        .operands_o(operands)
     );
 
     // ---- operands of the adder --------------------------------------------------------
@@ -219,9 +217,7 @@ module row_sum #(
         .room_o(pass_room),
         .pkt_room_o(add_room),
         .pass_i(pass_in),
-        .addr_a_i(pass_a),
-        .addr_b_i(pass_b),
-        .red_i(pass_red),
+        .operands_i(operands),
         .sum_rd_o,
         .sum_rd_ready_i,
         .sum_rd_i,
@@ -313,8 +309,8 @@ module row_sum #(
             .push_i(pass_push && pass_in.copy),
             .room_o(copy_room),
             .pass_i(pass_in),
-            .addr_i(pass_a),
-            .red_i(pass_red),
+            .addr_i(operands.a),
+            .red_i(operands.red),
             .rd_o(copy_rd_o),
             .rd_ready_i(copy_rd_ready_i),
             .rd_i(copy_rd_i),

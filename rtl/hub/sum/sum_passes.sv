@@ -22,6 +22,7 @@ module sum_passes #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type row_t = `MW_ROW(Cfg),
     parameter type term_t = `MW_TERM(Cfg),
+    parameter type operands_t = `MW_OPERANDS(Cfg),
     parameter type pass_t = logic,  // see row_sum
     parameter type tag_t = logic,
     parameter int unsigned TurnW = 1
@@ -45,13 +46,10 @@ module sum_passes #(
     output bundle_pkg::term_req_t term_o,
     input  wire term_t            term_i,     // requested in the last cycle
 
-    output logic                 pass_push_o,
-    input  wire logic            pass_room_i,  // the adder's queue: push only then
-    output pass_t                pass_o,
-    output logic [Cfg.AddrW-1:0] pass_a_o,     // first flit of what the first port
-                                               // reads, and the second
-    output logic [Cfg.AddrW-1:0] pass_b_o,
-    output red_pkg::red_t        pass_red_o
+    output logic      pass_push_o,
+    input  wire logic pass_room_i,  // the adder's queue: push only then
+    output pass_t     pass_o,
+    output operands_t operands_o
 );
     typedef enum logic [1:0] {
         Pick,
@@ -107,8 +105,6 @@ module sum_passes #(
         pass_o.copy = copy_q;
         pass_o.minus = Cfg.Gathered && minus_q;
         pass_o.tag = tag_q;
-        pass_a_o = addr;
-        pass_b_o = pass_o.pair ? addr_q : addr;
     end
 
     always_ff @(posedge clk_i) begin
@@ -147,11 +143,17 @@ module sum_passes #(
         end
     end
 
+    red_pkg::red_t red;
+
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
-        assign pass_red_o = '0;
+        assign red = '0;
     end else begin : gen_red
-        always_ff @(posedge clk_i) if (begin_o) pass_red_o <= row_i.red;
+        red_pkg::red_t red_q;
+        always_ff @(posedge clk_i) if (begin_o) red_q <= row_i.red;
+        assign red = red_q;
     end
+
+    assign operands_o = '{a: addr, b: pass_o.pair ? addr_q : addr, red: red};
 
     `MW_CONTRACT(pass_push_o && !copy_q, pass_room_i, "a pass without a place")
     `MW_CONTRACT(pass_push_o && pass_o.copy, pass_o.first && pass_o.last && !pass_o.pair,

@@ -19,18 +19,17 @@ module sum_read #(
     parameter type read_t = `MW_READ(Cfg),
     parameter type answer_t = `MW_ANSWER(Cfg),
     parameter type flit_t = `MW_FLIT(Cfg),
+    parameter type operands_t = `MW_OPERANDS(Cfg),
     parameter type pass_t = logic  // see row_sum
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic                 push_i,      // only with room_o
-    output logic                      room_o,
-    output logic                      pkt_room_o,  // for the passes of one more packet
-    input  wire pass_t                pass_i,
-    input  wire logic [Cfg.AddrW-1:0] addr_a_i,    // first flit of its operands
-    input  wire logic [Cfg.AddrW-1:0] addr_b_i,
-    input  wire red_pkg::red_t        red_i,       // what it does to its terms
+    input  wire logic      push_i,      // only with room_o
+    output logic           room_o,
+    output logic           pkt_room_o,  // for the passes of one more packet
+    input  wire pass_t     pass_i,
+    input  wire operands_t operands_i,
 
     output read_t        sum_rd_o [2],
     input  wire logic    sum_rd_ready_i [2],
@@ -68,7 +67,7 @@ module sum_read #(
         .clk_i,
         .we_i(push_i),
         .waddr_i(wptr_q),
-        .wdata_i({pass_i.need_a, pass_i.tag.count, addr_a_i}),
+        .wdata_i({pass_i.need_a, pass_i.tag.count, operands_i.a}),
         .raddr_i(aptr_q),
         .rdata_o({a_need, a_count, a_addr})
     );
@@ -79,7 +78,7 @@ module sum_read #(
         .clk_i,
         .we_i(push_i),
         .waddr_i(wptr_q),
-        .wdata_i({pass_i.need_b, pass_i.tag.count, addr_b_i}),
+        .wdata_i({pass_i.need_b, pass_i.tag.count, operands_i.b}),
         .raddr_i(bptr_q),
         .rdata_o({b_need, b_count, b_addr})
     );
@@ -105,7 +104,7 @@ module sum_read #(
             .clk_i,
             .we_i(push_i),
             .waddr_i(wptr_q),
-            .wdata_i(red_i),
+            .wdata_i(operands_i.red),
             .raddr_i(dptr_q),
             .rdata_o(red_o)
         );
