@@ -287,6 +287,19 @@ package bundle_pkg;
         logic quiet;
     } built_t;
 
+    // And for the item of unit push: it is done, no row of push is outstanding.
+    typedef struct packed {
+        logic done;
+        logic quiet;
+    } pushed_t;
+
+    // Which expert's ID row_build requests: of the meta entry, else of the routing entry, and its
+    // list position.
+    typedef struct packed {
+        logic       meta;
+        logic [3:0] idx;
+    } id_req_t;
+
     // A write of a term's address, in a cycle in which no flit arrives.
     typedef struct packed {
         logic       we;

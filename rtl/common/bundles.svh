@@ -128,6 +128,16 @@
 `define MW_RESULT(Cfg) struct packed {logic valid; logic poison; logic [Cfg.FlitW-1:0] data;}
 `define MW_FLIT(Cfg) struct packed {logic valid; logic [Cfg.FlitW-1:0] data;}
 
+// What row_sum reads of the rows that are set up: the first row of context ctx, and one of its
+// terms. pop: the last packet of that row is under way.
+`define MW_ROW_READ(Cfg) struct packed { \
+    logic [Cfg.GpuW-1:0] ctx; logic pop; bundle_pkg::term_req_t term;}
+
+// A flit of a row from row_build. is_static: the row has one term, at byte address addr. It is the
+// same for all flits of a packet.
+`define MW_OWN_ROW(Cfg) struct packed { \
+    logic valid; logic last; logic is_static; logic [Cfg.FlitW-1:0] data;}
+
 // What a pass of row_sum reads, by the first flit at each of the two ports, and how it reduces it.
 `define MW_OPERANDS(Cfg) struct packed { \
     logic [Cfg.AddrW-1:0] a; logic [Cfg.AddrW-1:0] b; red_pkg::red_t red;}

@@ -44,10 +44,9 @@ module entry_reader #(
     input  wire logic    rd_ready_i,
     input  wire answer_t rd_i,
 
-    input  wire logic       id_meta_i,  // of the meta entry, else of the routing entry in id_slot_i
-    input  wire logic       id_slot_i,
-    input  wire logic [3:0] id_idx_i,   // list position
-    output logic [15:0]     id_o
+    input  wire bundle_pkg::id_req_t id_i,
+    input  wire logic                id_slot_i,  // where its routing entry is
+    output logic [15:0]              id_o
 );
     // flits kept of a meta entry: at most 8 of 8 bytes or 4 of 16; half as many of a routing entry
     localparam int unsigned EntryW = 6 - Cfg.FlitLog2;
@@ -108,7 +107,7 @@ module entry_reader #(
         end
     end
 
-    assign half = id_meta_i ? first_half + HalfW'(id_idx_i) : HalfW'(id_idx_i);
+    assign half = id_i.meta ? first_half + HalfW'(id_i.idx) : HalfW'(id_i.idx);
 
     lutram #(
         .Width(Cfg.FlitW),
@@ -118,7 +117,7 @@ module entry_reader #(
         .we_i(rd_i.rvalid),
         .waddr_i({turn_q, turn_q ? got_q[EntryW-1] : route_slot_i, got_q[EntryW-2:0]}),
         .wdata_i(rd_i.rdata),
-        .raddr_i({id_meta_i, id_meta_i ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
+        .raddr_i({id_i.meta, id_i.meta ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
         .rdata_o(flit)
     );
 

@@ -37,9 +37,10 @@
 module reduce_serve #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type marked_t = `MW_MARKED(Cfg),
-    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type own_row_t = `MW_OWN_ROW(Cfg),
     parameter type rows_t = `MW_ROWS(Cfg),
     parameter type row_t = `MW_ROW(Cfg),
+    parameter type row_read_t = `MW_ROW_READ(Cfg),
     parameter type term_t = `MW_TERM(Cfg),
     parameter type dest_t = `MW_DEST(Cfg),
     parameter type request_bus_t = `MW_REQUEST(Cfg),
@@ -58,10 +59,8 @@ module reduce_serve #(
     input  wire marked_t req_i,
 
     // from row_build
-    input  wire stream_t              own_i,
+    input  wire own_row_t             own_i,
     output logic                      own_ready_o,
-    // one term at byte address addr; the same for all flits of a packet
-    input  wire logic                 own_static_i,
     input  wire logic [Cfg.AddrW-1:0] static_delta_i,  // static: flits from the source to
                                                        // the destination
 
@@ -70,14 +69,12 @@ module reduce_serve #(
     input  wire bundle_pkg::alloc_rsp_t al_i,
 
     // to row_sum
-    output rows_t                      rows_o,
-    input  wire logic [Cfg.GpuW-1:0]   row_ctx_i,
-    output row_t                       row_o,
-    input  wire logic                  row_pop_i,
-    input  wire bundle_pkg::term_req_t term_i,
-    output term_t                      term_o,  // of the last cycle, if it was read then
-    output dest_t                      dest_o,
-    input  wire logic                  dest_ready_i,
+    output rows_t          rows_o,
+    input  wire row_read_t row_i,
+    output row_t           row_o,
+    output term_t          term_o,  // of the last cycle, if it was read then
+    output dest_t          dest_o,
+    input  wire logic      dest_ready_i,
 
     output bundle_pkg::error_t err_o,
     output logic               idle_o
@@ -113,7 +110,6 @@ module reduce_serve #(
         .req_i,
         .own_i,
         .own_ready_o,
-        .own_static_i,
         .valid_o(in_valid),
         .ctx_o(in_ctx),
         .full_i(in_full),
@@ -185,8 +181,8 @@ module reduce_serve #(
         .term_i(term_write),
         .term_row_i(row_slot),
         .term_addr_i(set_up.addr),
-        .sum_i(term_i),
-        .sum_ctx_i(row_ctx_i),
+        .sum_i(row_i.term),
+        .sum_ctx_i(row_i.ctx),
         .sum_row_i(sum_slot),
         .sum_o(term_o)
     );
@@ -203,10 +199,10 @@ module reduce_serve #(
         .setup_i(set_up),
         .slot_o(row_slot),
         .rows_o,
-        .row_ctx_i,
+        .row_ctx_i(row_i.ctx),
         .row_slot_o(sum_slot),
         .row_o,
-        .row_pop_i,
+        .row_pop_i(row_i.pop),
         .dest_o,
         .dest_ready_i
     );

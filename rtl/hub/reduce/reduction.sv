@@ -119,16 +119,16 @@ module reduction #(
     items_t items;
     back_t back;
     bundle_pkg::built_t built;
-    logic push_item, push_done, push_quiet, push_err;
+    bundle_pkg::pushed_t pushed;
+    logic push_item, push_err;
     bundle_pkg::error_t combine_err;
-    logic id_meta;
-    logic [3:0] id_idx;
+    bundle_pkg::id_req_t id_req;
     logic [15:0] id;
 
     // Where rows return, unit push has them alone.
     logic returns;
     assign returns = Cfg.RowSparse && cfg_i.row_returns;
-    assign back_done_o = push_done && returns;
+    assign back_done_o = pushed.done && returns;
     always_comb begin
         back = back_i;
         if (!returns) begin
@@ -192,8 +192,8 @@ module reduction #(
         .entry_got_i(meta_got),
         .item_valid_o(push_item),
         .item_token_o(push_token),
-        .item_done_i(push_done && !returns),
-        .quiet_i(push_quiet)
+        .item_done_i(pushed.done && !returns),
+        .quiet_i(pushed.quiet)
     );
 
     entry_reader #(
@@ -218,9 +218,8 @@ module reduction #(
         .rd_o,
         .rd_ready_i,
         .rd_i,
-        .id_meta_i(id_meta),
+        .id_i(id_req),
         .id_slot_i(item.slot),
-        .id_idx_i(id_idx),
         .id_o(id)
     );
 
@@ -238,11 +237,9 @@ module reduction #(
         .built_o(built),
         .row_done_i(row_done),
         .push_i(back),
-        .push_done_o(push_done),
-        .push_quiet_o(push_quiet),
+        .pushed_o(pushed),
         .st_done_i(st_done),
-        .id_meta_o(id_meta),
-        .id_idx_o(id_idx),
+        .id_o(id_req),
         .id_i(id),
         .req_o,
         .req_ready_i,
@@ -261,18 +258,15 @@ module reduction #(
         .cfg_i,
         .emap_i,
         .req_i,
-        .own_i('{valid: own_valid, last: req_o.last, data: req_o.data}),
+        .own_i('{valid: own_valid, last: req_o.last, is_static: own_static, data: req_o.data}),
         .own_ready_o(own_ready),
-        .own_static_i(own_static),
         .static_delta_i(items.delta),
         .al_req_o,
         .al_req_ready_i,
         .al_i,
         .rows_o(rows),
-        .row_ctx_i(row_ctx),
+        .row_i('{ctx: row_ctx, pop: row_pop, term: term_req}),
         .row_o(row),
-        .row_pop_i(row_pop),
-        .term_i(term_req),
         .term_o(term),
         .dest_o(dest),
         .dest_ready_i(dest_ready),
@@ -325,7 +319,7 @@ module reduction #(
     assign err_o[0].valid = combine_err.valid || push_err;
     assign err_o[0].code = combine_err.valid ? combine_err.code : error_pkg::ERR_BOUNDS;
     assign err_o[2].code = error_pkg::ERR_POISON;
-    assign idle_o = idle_combine && push_ready_o && push_quiet && idle_serve && idle_sum;
+    assign idle_o = idle_combine && push_ready_o && pushed.quiet && idle_serve && idle_sum;
 endmodule
 
 `default_nettype wire

@@ -52,15 +52,13 @@ module row_build #(
     input  wire logic               row_done_i,
 
     // item of push
-    input  wire back_t push_i,
-    output logic       push_done_o,
-    output logic       push_quiet_o,  // no row of push is outstanding
-    input  wire logic  st_done_i,     // the last flit of a row has left
+    input  wire back_t          push_i,
+    output bundle_pkg::pushed_t pushed_o,
+    input  wire logic           st_done_i,  // the last flit of a row has left
 
     // expert IDs of the item's entry
-    output logic             id_meta_o,
-    output logic [3:0]       id_idx_o,
-    input  wire logic [15:0] id_i,
+    output bundle_pkg::id_req_t id_o,
+    input  wire logic [15:0]    id_i,
 
     output stream_t   req_o,
     input  wire logic req_ready_i,
@@ -171,14 +169,14 @@ module row_build #(
                                  : items_i.own ? items_i.sum && own_cnt_q == '0 && remote
                                  : !remote);
 
-    assign id_meta_o = push;
-    assign id_idx_o = j_q[3:0];
+    assign id_o.meta = push;
+    assign id_o.idx = j_q[3:0];
     assign built_o.done = state_q == Next && !push_q;
-    assign push_done_o = state_q == Next && push_q;
+    assign pushed_o.done = state_q == Next && push_q;
     assign built_o.copied = built_o.done && items_i.sum && items_i.own
                          && (own_cnt_q != '0 || (Cfg.Gathered && items_i.every));
     assign built_o.quiet = open_q == '0;
-    assign push_quiet_o = push_open_q == '0;
+    assign pushed_o.quiet = push_open_q == '0;
     assign built_o.unmapped = state_q == Shift && state_d != Shift && bad_q && items_i.own;
 
     assign home = Cfg.TokW'(Cfg.GpuW'(cfg_i.port)) << cfg_i.token_shift;

@@ -17,17 +17,16 @@
 module serve_arrive #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type marked_t = `MW_MARKED(Cfg),
-    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type own_row_t = `MW_OWN_ROW(Cfg),
     parameter type request_bus_t = `MW_REQUEST(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire marked_t req_i,
-    input  wire stream_t own_i,
-    output logic         own_ready_o,
-    input  wire logic    own_static_i,
+    input  wire marked_t  req_i,
+    input  wire own_row_t own_i,
+    output logic          own_ready_o,
 
     output logic                 valid_o,  // a flit
     output logic [Cfg.GpuW-1:0]  ctx_o,    // of its request
@@ -69,10 +68,10 @@ module serve_arrive #(
 
     if (Cfg.HeadFlits == 1) begin : gen_header1
         assign header = data;
-        assign is_static = req_i.valid ? header.opcode == OP_MULTIMEM_LD_REDUCE : own_static_i;
+        assign is_static = req_i.valid ? header.opcode == OP_MULTIMEM_LD_REDUCE : own_i.is_static;
     end else begin : gen_header2
         assign header = {data, data};
-        assign is_static = !req_i.valid ? own_static_i
+        assign is_static = !req_i.valid ? own_i.is_static
                            : first ? header.opcode == OP_MULTIMEM_LD_REDUCE : rq_static_q;
     end
 

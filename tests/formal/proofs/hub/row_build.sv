@@ -36,12 +36,13 @@ module prove_row_build #(
         return cfg_pkg::derived(c);
     endfunction
 
-    logic                rst_n, item_done, push_done, quiet, push_quiet, own_valid, meta;
+    logic                rst_n, item_done, push_done, quiet, push_quiet, own_valid;
     bundle_pkg::built_t  built;
+    bundle_pkg::pushed_t pushed;
     `MW_ITEM(Cfg)        item;
     `MW_ITEMS(Cfg)       items;
     `MW_BACK(Cfg)        push;
-    logic [3:0]          idx;
+    bundle_pkg::id_req_t id;
     `MW_STREAM(Cfg)      req;
     header_t             header;
     node_pkg::node_cfg_t cfg;
@@ -85,12 +86,13 @@ module prove_row_build #(
     row_build #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .emap_i(emap), .groups_i(groups),
         .item_i(item), .items_i(items), .built_o(built), .row_done_i, .push_i(push),
-        .push_done_o(push_done), .push_quiet_o(push_quiet), .st_done_i,
-        .id_meta_o(meta), .id_idx_o(idx), .id_i({{10{ids_q[idx[0]][5]}}, ids_q[idx[0]]}),
+        .pushed_o(pushed), .st_done_i,
+        .id_o(id), .id_i({{10{ids_q[id.idx[0]][5]}}, ids_q[id.idx[0]]}),
         .req_o(req), .req_ready_i, .own_valid_o(own_valid), .own_ready_i, .own_static_o()
     );
     assign header = req.data;
     assign {item_done, quiet} = {built.done, built.quiet};
+    assign {push_done, push_quiet} = {pushed.done, pushed.quiet};
 
     logic       req_fire, own_fire, req_in_q, own_in_q, asked_q, with_r, of_push, r_q, push_row_q;
     logic [2:0] rows_q, st_q, limit; // unfinished own rows, and those of push
@@ -202,7 +204,7 @@ module prove_row_build #(
     );
 
     logic unused;
-    assign unused = ^{meta, idx, header, req.data, built};
+    assign unused = ^{id, header, req.data, built};
 endmodule
 
 `default_nettype wire

@@ -39,7 +39,7 @@ struct serve : model<Vreduce_serve> {
     serve()
     {
         dut.go_i = dut.emap_we_i = dut.req_valid_i = dut.own_valid_i = 0;
-        dut.row_pop_i = dut.term_re_i = 0;
+        dut.row_pop_i = dut.row_term_i = 0;
         cfg.set("port", PORT);
         cfg.set("epoch", 2);
         cfg.set("k", 8);
@@ -150,7 +150,7 @@ struct serve : model<Vreduce_serve> {
     void send_own(const packet &p)
     {
         const wire w = encode(p, F, &rng);
-        dut.own_static_i = 1;
+        dut.own_is_static_i = 1;
         for (size_t i = 0; i < w.flits(); i++) {
             dut.own_valid_i = 1;
             put(dut.own_data_i, w.at(i));
