@@ -65,8 +65,7 @@ module fabric_threads #(
     end
 
     // ---- everything but the nodes ----
-    logic go, run, sweep;
-    logic [1:0] epoch;
+    bundle_pkg::layer_t layer;
     bundle_pkg::csr_req_t csr[Cfg.N];
     bundle_pkg::bus_rsp_t csr_back[Cfg.N];
     bundle_pkg::emap_write_t emap;
@@ -85,11 +84,8 @@ module fabric_threads #(
         .cfg_i,
         .cfg_o,
         .done_o,
-        .go_o(go),
-        .run_o(run),
-        .sweep_o(sweep),
+        .layer_o(layer),
         .node_reset_o(node_reset),
-        .epoch_o(epoch),
         .csr_o(csr),
         .csr_i(csr_back),
         .emap_o(emap),
@@ -113,10 +109,7 @@ module fabric_threads #(
         .thread_i(thread_q),
         .rst_ni(rst_ni && !node_reset[thread_q]),
         .port_i(packet_pkg::port_t'(thread_q)),
-        .go_i(go),
-        .run_i(run),
-        .sweep_i(sweep),
-        .epoch_i(epoch),
+        .layer_i(layer),
         .csr_i(csr[thread_q]),
         .csr_o(now.csr),
         .emap_i(emap),

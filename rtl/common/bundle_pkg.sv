@@ -93,6 +93,15 @@ package bundle_pkg;
         logic [5:0]  raddr;
     } mail_t;
 
+    // What all nodes get of a layer. go and sweep are pulses: it starts; old entries are swept.
+    // run: it is not done, from the cycle behind go on.
+    typedef struct packed {
+        logic       go;
+        logic       run;
+        logic       sweep;
+        logic [1:0] epoch;
+    } layer_t;
+
     // Settings of the switch, from the registers.
     typedef struct packed {
         logic [7:0] throttle;  // of 256 chances, how many a start of a packet on a

@@ -37,10 +37,7 @@ module fabric #(
             $fatal(1, "fabric: flits have 8 or 16 bytes");
     end
 
-    logic go;
-    logic run;
-    logic sweep;
-    logic [1:0] epoch;
+    bundle_pkg::layer_t layer;
     bundle_pkg::csr_req_t csr[Cfg.N];
     bundle_pkg::bus_rsp_t csr_back[Cfg.N];
     bundle_pkg::emap_write_t emap;
@@ -64,11 +61,8 @@ module fabric #(
         .cfg_i,
         .cfg_o,
         .done_o,
-        .go_o(go),
-        .run_o(run),
-        .sweep_o(sweep),
+        .layer_o(layer),
         .node_reset_o(node_reset),
-        .epoch_o(epoch),
         .csr_o(csr),
         .csr_i(csr_back),
         .emap_o(emap),
@@ -89,10 +83,7 @@ module fabric #(
             .clk_i,
             .rst_ni(rst_ni && !node_reset[g]),
             .port_i(packet_pkg::port_t'(g)),
-            .go_i(go),
-            .run_i(run),
-            .sweep_i(sweep),
-            .epoch_i(epoch),
+            .layer_i(layer),
             .csr_i(csr[g]),
             .csr_o(csr_back[g]),
             .emap_i(emap),

@@ -15,13 +15,10 @@ module node #(
     parameter type read_t = `MW_READ(Cfg),
     parameter type write_t = `MW_WRITE(Cfg)
 ) (
-    input  wire logic       clk_i,
-    input  wire logic       rst_ni,
-    input  wire logic       go_i,
-    input  wire logic       run_i,   // a layer is not done: from the cycle behind go_i on
-    input  wire logic       sweep_i,
-    input  wire packet_pkg::port_t port_i,  // constant
-    input  wire logic [1:0] epoch_i,
+    input  wire logic               clk_i,
+    input  wire logic               rst_ni,
+    input  wire bundle_pkg::layer_t layer_i,
+    input  wire packet_pkg::port_t  port_i,  // constant
 
     input  wire bundle_pkg::csr_req_t csr_i,
     output bundle_pkg::bus_rsp_t      csr_o,
@@ -55,10 +52,10 @@ module node #(
     logic [3:0] dn_crd;
 
     always_ff @(posedge clk_i) begin
-        go <= rst_ni && go_i;
-        run <= rst_ni && run_i;
-        sweep <= rst_ni && sweep_i;
-        epoch_q <= epoch_i;
+        go <= rst_ni && layer_i.go;
+        run <= rst_ni && layer_i.run;
+        sweep <= rst_ni && layer_i.sweep;
+        epoch_q <= layer_i.epoch;
         port_q <= port_i;
         emap.we <= rst_ni && emap_i.we;
         emap.addr <= emap_i.addr;

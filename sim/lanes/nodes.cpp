@@ -5,6 +5,7 @@
 #include "Vnode_lanes.h"
 #include "begin.h"
 #include "block.h"
+#include "bundle_access.h"
 #include "watched_nodes.h"
 
 #include <cstring>
@@ -37,10 +38,12 @@ void node_block::set(const control &c)
 {
     Vnode_lanes &n = *nodes;
     n.rst_ni = lanes_of(static_cast<uint32_t>(c.running >> first));
-    all(n.go_i, c.go);
-    all(n.run_i, c.run);
-    all(n.sweep_i, c.sweep);
-    all(n.epoch_i, c.epoch);
+    uint8_t layer = 0;
+    bundle::put(layer, bundle::layer::go, c.go);
+    bundle::put(layer, bundle::layer::run, c.run);
+    bundle::put(layer, bundle::layer::sweep, c.sweep);
+    bundle::put(layer, bundle::layer::epoch, c.epoch);
+    all(n.layer_i, layer);
     all(n.emap_i, c.emap);
     all(n.groups_i, c.groups);
 }
