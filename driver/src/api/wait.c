@@ -39,7 +39,7 @@ static int read_progress(struct mw_device *d, uint64_t *activity, uint64_t *toke
                                           {.address = MWI_NODE(g, status.expert_tiles)},
                                           {.address = MWI_NODE(g, status.retired)}};
         for (unsigned c = 0; c < FLITS; c++)
-            list[3 + c].address = MWI_FABRIC(counters) + 4 * (16 * g + c);
+            list[3 + c].address = MWI_FABRIC(counters) + 4 * (MWI_PORT_WORDS * g + c);
         status = mwi_read_list(d, list, WORDS);
         for (unsigned i = 0; i < WORDS && !status; i++)
             sum += list[i].value;

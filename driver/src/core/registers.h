@@ -15,6 +15,8 @@
 #define MWI_NODE(gpu, reg) \
     (MW_MAP_NODES + MW_MAP_NODE_STRIDE * (gpu) + (uint32_t)offsetof(mw_node_t, reg))
 #define MWI_SOC(reg) (MW_MAP_SOC + (uint32_t)offsetof(mw_soc_t, reg))
+/// Words per port in the windows of the switch's counters.
+enum { MWI_PORT_WORDS = 16 };
 /// An address of memory as registers hold it.
 #define MWI_BASE(address) ((uint32_t)((address) / MW_BASE_UNIT))
 /// Fields of a register, by the prefix that the generated headers have for them.

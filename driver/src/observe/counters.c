@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PORT_WORDS = 16 }; ///< words per port in the window of the switch's counters
-
 static int read_port(struct mw_device *d, unsigned port, struct mw_port_counters *c)
 {
     uint32_t *const place[] = {
@@ -22,7 +20,7 @@ static int read_port(struct mw_device *d, unsigned port, struct mw_port_counters
     enum { COUNT = sizeof place / sizeof *place };
     struct mw_register list[COUNT] = {{.address = MWI_FABRIC(cycles)}};
     for (unsigned i = 1; i < COUNT; i++)
-        list[i].address = MWI_FABRIC(counters) + 4 * (PORT_WORDS * port + i - 1);
+        list[i].address = MWI_FABRIC(counters) + 4 * (MWI_PORT_WORDS * port + i - 1);
     int status = mwi_read_list(d, list, COUNT);
     for (unsigned i = 0; i < COUNT && !status; i++)
         *place[i] = list[i].value;
@@ -101,7 +99,7 @@ static int read_places(struct mw_device *d, unsigned port, unsigned first, uint3
 {
     struct mw_register list[MOST_PLACES];
     for (unsigned i = 0; i < count; i++)
-        list[i].address = MWI_FABRIC(load_counters) + 4 * (PORT_WORDS * port + first + i);
+        list[i].address = MWI_FABRIC(load_counters) + 4 * (MWI_PORT_WORDS * port + first + i);
     int status = mwi_read_list(d, list, count);
     for (unsigned i = 0; i < count && !status; i++)
         *place[i] = list[i].value;
