@@ -356,7 +356,7 @@ c_test_rules = $(foreach f,$(wildcard tests/$(1)/test_*.c tests/$(1)/*/test_*.c)
 $(foreach d,host system,$(call c_test_rules,$(d)))
 $(foreach d,driver firmware,$(call c_test_rules,$(d),$(call obj,sim/usb/registers.c)))
 $(call c_test_rules,device,$(call obj,tests/system/layers.c tests/system/workloads.c tests/host/support.c))
-$(call c_test_rules,usb,$(call obj,$(USBDEV_SRC) tests/system/workloads.c))
+$(call c_test_rules,usb,$(call obj,$(USBDEV_SRC) tests/system/workloads.c tests/host/support.c))
 
 EXAMPLES := $(patsubst driver/examples/%.c,$(B)/examples/%,$(wildcard driver/examples/*.c))
 $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a

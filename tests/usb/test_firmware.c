@@ -5,18 +5,12 @@
 // If a load stopped at any step, the next call repairs it.
 #include "bus.h"
 #include "device/device.h"
+#include "host/support.h"
 #include "run/info.h"
 
 #include "moeswitch.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -68,28 +62,6 @@ static void write_words(const char *path, const uint32_t *words, size_t count)
     assert_int_equal(fclose(f), 0);
 }
 
-static void write_text(const char *path, const char *text, size_t bytes)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_int_equal(fwrite(text, 1, bytes, f), bytes);
-    assert_int_equal(fclose(f), 0);
-}
-
-static char *contents(const char *path)
-{
-    size_t size;
-    char *text = NULL;
-    FILE *f = fopen(path, "r"), *m = open_memstream(&text, &size);
-    if (f)
-        for (int c; (c = getc(f)) != EOF;)
-            putc(c, m);
-    fclose(m);
-    if (f)
-        fclose(f);
-    return text;
-}
-
 static uint32_t made[WORDS + 1]; ///< the last image, of WORDS words
 
 /// Make one that begins with that instruction.
@@ -115,17 +87,17 @@ static const char *image_file(const char *name, uint32_t first, uint32_t version
 /// The file must be missing, or contain an image of that version.
 static void assert_file(const char *path, bool there, uint32_t version)
 {
-    char *text = contents(path);
+    char *text = read_file(path);
     uint32_t words[RAM_WORDS] = {0};
     size_t count = 0;
     struct mw_firmware_image image;
+    assert_int_equal(text != NULL, there);
+    if (!there)
+        return;
     for (char *t = strtok(text, " \n"); t; t = strtok(NULL, " \n"))
         if (*t != '@')
             words[count++] = (uint32_t)strtoul(t, NULL, 16);
     free(text);
-    assert_int_equal(access(path, F_OK) == 0, there);
-    if (!there)
-        return;
     assert_int_equal(mw_firmware_check(words, count, &image), 0);
     assert_int_equal(image.bytes, count * 4);
     assert_int_equal(image.version, version);
@@ -303,10 +275,10 @@ static void test_bad_files(void **state)
         {"@40000 1\n", ":1: more than the 262144 words"},
     };
     for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
-        write_text(file, texts[i].text, strlen(texts[i].text));
+        write_file(file, texts[i].text, strlen(texts[i].text));
         FAILS(2, texts[i].says, file);
     }
-    write_text(file, "1\0002\n", 4);
+    write_file(file, "1\0002\n", 4);
     FAILS(2, ":1: '1?2' is no hexadecimal word", file);
     make_image(MWD_RUNS, 9);
     for (unsigned i = 0; i < 200; i++) {
@@ -559,8 +531,8 @@ static void test_whole_device(void **state)
     struct mw_log_entry log[8];
     size_t count;
     const char *copy = in_folder("whole.hex");
-    char *text = contents(FIRMWARE);
-    write_text(copy, text, strlen(text));
+    char *text = read_file(FIRMWARE);
+    write_file(copy, text, strlen(text));
     free(text);
     assert_int_equal(COMMAND(copy), 0);
     assert_said(out_text, ", the same\n");
