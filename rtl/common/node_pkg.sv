@@ -38,92 +38,92 @@ package node_pkg;
     } emap_t;
 
     typedef struct packed {
-        logic [6:0] port;  // own port, packet_pkg::port_t
-        logic [1:0] epoch;  // of this layer
-        logic cached;  // it uses what the layer of handle_epoch counted and
-        logic [1:0] handle_epoch;  // allocated
-        logic [4:0] k;  // experts per token, 1 .. 16
-        logic [15:0] tokens;  // own tokens
-        logic [3:0] token_shift;  // log2 of the tokens per GPU, rounded up
-        logic [2:0] n_shift;  // log2 of N, rounded up
-        logic [2:0] k_shift;  // log2 of k, rounded up
-        logic [6:0] local_experts;  // experts on this GPU
-        logic [14:0] row_bytes;  // bytes of a row, a multiple of the flit
-        logic [3:0] row_shift;  // log2 of the row stride
-        logic [14:0] dispatch_bytes;  // the same of a row of dispatch, 0: row_bytes
-        logic [1:0] dispatch_type;  // packet_pkg::rowtype_e of its elements
-        logic [3:0] gate_shift;  // log2 of the gate stride
-        logic [4:0] cap_shift;  // log2 of the rows per expert
-        logic [3:0] cache_log2;  // log2 of the entries of the allocator's cache in
-                                 // use, see there
+        logic [6:0]       port;               // own port, packet_pkg::port_t
+        logic [1:0]       epoch;              // of this layer
+        logic             cached;             // it uses what the layer of handle_epoch counted and
+        logic [1:0]       handle_epoch;       // allocated
+        logic [4:0]       k;                  // experts per token, 1 .. 16
+        logic [15:0]      tokens;             // own tokens
+        logic [3:0]       token_shift;        // log2 of the tokens per GPU, rounded up
+        logic [2:0]       n_shift;            // log2 of N, rounded up
+        logic [2:0]       k_shift;            // log2 of k, rounded up
+        logic [6:0]       local_experts;      // experts on this GPU
+        logic [14:0]      row_bytes;          // bytes of a row, a multiple of the flit
+        logic [3:0]       row_shift;          // log2 of the row stride
+        logic [14:0]      dispatch_bytes;     // the same of a row of dispatch, 0: row_bytes
+        logic [1:0]       dispatch_type;      // packet_pkg::rowtype_e of its elements
+        logic [3:0]       gate_shift;         // log2 of the gate stride
+        logic [4:0]       cap_shift;          // log2 of the rows per expert
+        logic [3:0]       cache_log2;         // log2 of the entries of the allocator's cache in
+                                              // use, see there
         // byte addresses in own memory; registers hold them in units of 16 bytes
-        logic [35:0] xs_base;  // hidden values of own tokens
-        logic [35:0] rt_base;  // routing table
-        logic [35:0] xd_base;  // dispatch region
-        logic [35:0] yd_base;  // combine region
-        logic [35:0] gt_base;  // gate weights, or unicast's meta table
-        logic [35:0] al_base;  // allocation table
-        logic [35:0] out_base;  // output rows of own tokens
-        logic [35:0] cb_base;  // slots: {token, GPU} for partial sums (unicast),
-                               // {token, position} for rows
-        logic [35:0] ce_base;  // coefficients of the own experts, bf16
-        logic [35:0] xf_base;  // rows of x, as xd_base has those of dY, and
-        logic [35:0] dw_base;  // gradients of the own tokens' gate weights: for
-                               // experts that make these
-        logic [35:0] rl_base;  // lists of the rows that came
-        logic [35:0] st_lo;  // explicit stores from the link are allowed in st_lo
-                             // <= address < st_hi
-        logic [35:0] st_hi;
+        logic [35:0]      xs_base;            // hidden values of own tokens
+        logic [35:0]      rt_base;            // routing table
+        logic [35:0]      xd_base;            // dispatch region
+        logic [35:0]      yd_base;            // combine region
+        logic [35:0]      gt_base;            // gate weights, or unicast's meta table
+        logic [35:0]      al_base;            // allocation table
+        logic [35:0]      out_base;           // output rows of own tokens
+        logic [35:0]      cb_base;            // slots: {token, GPU} for partial sums (unicast),
+                                              // {token, position} for rows
+        logic [35:0]      ce_base;            // coefficients of the own experts, bf16
+        logic [35:0]      xf_base;            // rows of x, as xd_base has those of dY, and
+        logic [35:0]      dw_base;            // gradients of the own tokens' gate weights: for
+                                              // experts that make these
+        logic [35:0]      rl_base;            // lists of the rows that came
+        logic [35:0]      st_lo;              // explicit stores from the link are allowed in st_lo
+                                              // <= address < st_hi
+        logic [35:0]      st_hi;
         logic [3:0][35:0] stream_base;
-        logic [3:0] stream_enable;
-        logic [7:0] tile;  // rows that an engine starts together
-        logic [15:0] expert_cycles;  // engine time per row
-        logic partial_tiles;  // an idle engine starts its fullest open tile
-        logic [15:0] partial_wait;  // cycles without work before it does
-        logic [15:0] in_flight;  // tokens dispatched and not finished, 0: no limit
-        logic [7:0] open_rows;  // reduction requests outstanding, 1 .. hardware
-                                // window
-        logic adder_bypass;  // rows that need no addition pass the adder by
-        logic own_by_adder;  // own ones of these may go by an idle adder
-        logic balance_rows;  // GPUs with the smallest part of their rows come first
-        logic target_list_cache;  // the first packet of a row carries its targets
-        logic dispatch_throttle;  // dispatch and partial sums leave in step
-        logic [15:0] throttle_ahead;  // rows that dispatch may be ahead, 0: no limit
-        logic [15:0] throttle_lead;  // rows that it is kept ahead
-        logic [15:0] throttle_idle;  // cycles without a flit on the uplink behind which a
-                                     // row may go all the same
-        logic packet_manager;  // small stores for the uplink are merged
-        logic [15:0] rpm_timer;  // cycles between two sweeps of what is kept for that,
-                                 // 0: nothing waits
-        logic [2:0] scatter;  // 0, or stores of one target have 32 bytes, see
-                              // scatter_order
-        logic switch_reductions;  // finished rows are reported to the switch, which
-                                  // opens reductions
-        logic tile_reductions;  // rows that all GPUs compute are; with
-                                // switch_reductions
-        logic merge_loads;  // rows are loaded through the switch; with
-                            // tile_reductions
-        logic [14:0] load_first;  // index at their homes from which on
-        logic [2:0] load_parts;  // log2 of the parts of a row that are loaded one by
-                                 // one, 0: rows are loaded whole
-        logic [5:0] load_expert;  // own expert that computes them
-        logic [35:0] load_base;  // own ones, by index
-        logic [14:0] red_first;  // index of the first own row whose reds are counted
-        logic [15:0] red_count;  // contributions that complete such a row, 0: no
-                                 // row is counted
-        logic row_returns;  // they return singly to slots at home, where their
-                            // bytes are counted
-        logic source_lists;  // of st.rowsp a list per {expert, source}, in which
-                             // the source says the row
-        logic [1:0] link_wait;  // cycles that pass on the uplink behind each flit
-        logic [7:0] store_credits;  // upper limits of the credits used, 0: as many as the
-                                    // hardware has
-        logic [7:0] part_credits;
-        logic [7:0] ctrl_credits;
+        logic [3:0]       stream_enable;
+        logic [7:0]       tile;               // rows that an engine starts together
+        logic [15:0]      expert_cycles;      // engine time per row
+        logic             partial_tiles;      // an idle engine starts its fullest open tile
+        logic [15:0]      partial_wait;       // cycles without work before it does
+        logic [15:0]      in_flight;          // tokens dispatched and not finished, 0: no limit
+        logic [7:0]       open_rows;          // reduction requests outstanding, 1 .. hardware
+                                              // window
+        logic             adder_bypass;       // rows that need no addition pass the adder by
+        logic             own_by_adder;       // own ones of these may go by an idle adder
+        logic             balance_rows;       // GPUs that are behind come first, see row_balance
+        logic             target_list_cache;  // the first packet of a row carries its targets
+        logic             dispatch_throttle;  // dispatch and partial sums leave in step
+        logic [15:0]      throttle_ahead;     // rows that dispatch may be ahead, 0: no limit
+        logic [15:0]      throttle_lead;      // rows that it is kept ahead
+        logic [15:0]      throttle_idle;      // cycles without a flit on the uplink behind which a
+                                              // row may go all the same
+        logic             packet_manager;     // small stores for the uplink are merged
+        logic [15:0]      rpm_timer;          // cycles between two sweeps of what is kept for that,
+                                              // 0: nothing waits
+        logic [2:0]       scatter;            // 0, or stores of one target have 32 bytes, see
+                                              // scatter_order
+        logic             switch_reductions;  // finished rows are reported to the switch, which
+                                              // opens reductions
+        logic             tile_reductions;    // rows that all GPUs compute are; with
+                                              // switch_reductions
+        logic             merge_loads;        // rows are loaded through the switch; with
+                                              // tile_reductions
+        logic [14:0]      load_first;         // index at their homes from which on
+        logic [2:0]       load_parts;         // log2 of the parts of a row that are loaded one by
+                                              // one, 0: rows are loaded whole
+        logic [5:0]       load_expert;        // own expert that computes them
+        logic [35:0]      load_base;          // own ones, by index
+        logic [14:0]      red_first;          // index of the first own row whose reds are counted
+        logic [15:0]      red_count;          // contributions that complete such a row, 0: no
+                                              // row is counted
+        logic             row_returns;        // they return singly to slots at home, where their
+                                              // bytes are counted
+        logic             source_lists;       // of st.rowsp a list per {expert, source}, in which
+                                              // the source says the row
+        logic [1:0]       link_wait;          // cycles that pass on the uplink behind each flit
+        logic [7:0]       store_credits;      // upper limits of the credits used, 0: as many as the
+                                              // hardware has
+        logic [7:0]       part_credits;
+        logic [7:0]       ctrl_credits;
         // of 256 chances, how many a start of a packet on the uplink is put off by a cycle, for
         // tests
-        logic [7:0] throttle;
-        logic [15:0] start_delay;  // cycles from go to the first instruction (for tests)
+        logic [7:0]       throttle;
+        logic [15:0]      start_delay;        // cycles from go to the first instruction (for tests)
     } node_cfg_t;
 
     /* verilator lint_off UNUSEDSIGNAL */  // a function uses a part of the configuration
