@@ -152,6 +152,12 @@ package bundle_pkg;
         return (parts == '0) ? row_bytes : 15'd1 << load_shift(row_shift, parts);
     endfunction
 
+    // A packet of class CTRL, which is a header alone.
+    typedef struct packed {
+        logic                valid;
+        packet_pkg::header_t header;
+    } ctl_t;
+
     // Credits that return to a sender, one packet per bit and class. Class PART also has the
     // requester.
     typedef struct packed {
@@ -443,14 +449,20 @@ package bundle_pkg;
         logic conflict;
     } gpu_counts_t;
 
+    // stall_ctrl, stall_store: a packet of that kind waits for credit. part_empty: there is no
+    // partial to send.
+    typedef struct packed {
+        logic stall_ctrl;
+        logic part_empty;
+        logic stall_store;
+    } tx_counts_t;
+
     typedef struct packed {
         manager_counts_t manager;
         logic            miss;
         logic            hit;
         logic            link_idle;
-        logic            stall_ctrl;
-        logic            part_empty;
-        logic            stall_store;
+        tx_counts_t      tx;
     } hub_counts_t;
 endpackage
 

@@ -142,6 +142,11 @@
 `define MW_OPERANDS(Cfg) struct packed { \
     logic [Cfg.AddrW-1:0] a; logic [Cfg.AddrW-1:0] b; red_pkg::red_t red;}
 
+// A flit of row_sum's packets for the uplink, of which there is one at a time: valid[0] of a
+// partial, valid[1] of a store.
+`define MW_SUMMED(Cfg) struct packed { \
+    logic [1:0] valid; logic last; logic [Cfg.FlitW-1:0] data;}
+
 // The destination of an own row. more: another row of its token follows.
 `define MW_DEST(Cfg) struct packed {logic valid; logic more; logic [Cfg.AddrW-1:0] addr;}
 

@@ -304,9 +304,9 @@ module node #(
             gpu_count.idle && run,
             gpu_count.conflict,
             hub_count.link_idle && run,
-            hub_count.stall_ctrl,
-            hub_count.part_empty && run,
-            hub_count.stall_store
+            hub_count.tx.stall_ctrl,
+            hub_count.tx.part_empty && run,
+            hub_count.tx.stall_store
         }),
         .err_i(err),
         .error_o

@@ -594,8 +594,8 @@ module hub #(
     end
 
     // ---- rows that this GPU loads ----
-    logic up_ctl_valid, up_ctl_ready;  // control's packets, and LDs
-    packet_pkg::header_t up_ctl_header;
+    bundle_pkg::ctl_t up_ctl;  // control's packets, and LDs
+    logic up_ctl_ready;
 
     if (Cfg.MergeLoads) begin : gen_loads
         logic ld_valid, ld_ready;
@@ -639,12 +639,12 @@ module hub #(
             .ld_valid_i(ld_valid),
             .ld_ready_o(ld_ready),
             .ld_header_i(ld_header),
-            .valid_o(up_ctl_valid),
+            .valid_o(up_ctl.valid),
             .ready_i(up_ctl_ready),
-            .header_o(up_ctl_header)
+            .header_o(up_ctl.header)
         );
     end else begin : gen_no_loads
-        assign {up_ctl_valid, up_ctl_header, ctl_ready} = {ctl_valid, ctl_header, up_ctl_ready};
+        assign {up_ctl, ctl_ready} = {ctl_valid, ctl_header, up_ctl_ready};
         assign {cmd_ready_o[HubLoad], retire_o[HubLoad]} = 2'b10;
         assign {report_valid, report_home, report_index, tile_take} = '0;
         assign {load_own_valid, load_own_index} = '0;
@@ -698,8 +698,8 @@ module hub #(
 
     stream_t creq;
     stream_t part;
-    logic creq_ready, part_ready, sst_valid, sst_ready, red_idle;
-    bundle_pkg::port_t part_crd;
+    logic creq_ready, sst_valid, red_idle;
+    logic [1:0] sum_ready;  // 0 partials, 1 stores
 
     logic [Cfg.N-1:0] behind;
     bundle_pkg::port_t row_done;
@@ -767,10 +767,10 @@ module hub #(
         .req_o(creq),
         .req_ready_i(creq_ready),
         .part_o(part),
-        .part_ready_i(part_ready),
+        .part_ready_i(sum_ready[0]),
         .sst_valid_o(sst_valid),
-        .sst_ready_i(sst_ready),
-        .part_crd_i(part_crd),
+        .sst_ready_i(sum_ready[1]),
+        .part_crd_i('{valid: up_crd_i.cls[packet_pkg::CLS_PART], port: up_crd_i.part}),
         .behind_i(behind),
         .row_done_o(row_done),
         .err_o(err_o[ErrRed+:3]),
@@ -803,7 +803,7 @@ module hub #(
         assign {up_st, st_ready, manager_idle, count_o.manager} = {st, up_st_ready, 1'b1, 5'd0};
     end
 
-    logic tx_idle, tx_link_idle, up_hold, up_busy;
+    logic tx_idle, up_hold, up_busy;
 
     tx #(
         .Cfg(Cfg)
@@ -813,30 +813,23 @@ module hub #(
         .go_i,
         .cfg_i(cfg),
         .share_i(share),
-        .ctl_valid_i(up_ctl_valid),
+        .ctl_i(up_ctl),
         .ctl_ready_o(up_ctl_ready),
-        .ctl_header_i(up_ctl_header),
         .req_i(creq),
         .req_ready_o(creq_ready),
         .st_i(up_st),
         .st_ready_o(up_st_ready),
-        .sst_valid_i(sst_valid),
-        .sst_ready_o(sst_ready),
+        .sum_i('{valid: {sst_valid, part.valid}, last: part.last, data: part.data}),
+        .sum_ready_o(sum_ready),
         .dw_i(dw_st),
         .dw_ready_o(dw_st_ready),
-        .part_i(part),
-        .part_ready_o(part_ready),
         .up_o,
         .hold_i(up_hold),
         .crd_i(up_crd_i),
-        .part_crd_o(part_crd),
-        .stall_store_o(count_o.stall_store),
-        .stall_ctrl_o(count_o.stall_ctrl),
-        .part_empty_o(count_o.part_empty),
-        .link_idle_o(tx_link_idle),
+        .count_o(count_o.tx),
         .idle_o(tx_idle)
     );
-    assign count_o.link_idle = tx_link_idle && !up_busy;
+    assign count_o.link_idle = !up_o.valid && !up_busy;
 
     if (Cfg.LinkRate) begin : gen_rate
         link_rate #(

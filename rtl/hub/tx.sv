@@ -6,19 +6,19 @@
 // Function: A packet starts when it is complete and its class has credit. Its flits leave in
 // consecutive cycles, and the next packet follows without an idle cycle. cfg.throttle delays a
 // start by a cycle at random (the same numbers after each go_i).
-// Ports: sst_* and part_* have no queue here and share the wires of their flits. Gradients (dw_*,
-// with GateGradients) have none either. Once a packet is offered, its flits must follow as fast as
-// they are taken. row_sum takes the credits of partials, and returned ones are passed on to it.
-// Requests need no credit.
+// Ports: Packets of row_sum (sum_*: 0 partials, 1 stores) have no queue here. Gradients (dw_*, with
+// GateGradients) have none either. Once a packet is offered, its flits must follow as fast as they
+// are taken. row_sum takes the credits of partials, and returned ones go to it. Requests need no
+// credit.
 // Order: CTRL before REQ before STORE and PART, which alternate. A waiting STORE or PART packet
 // passes after at most 16 others. With TokenOrder and cfg.dispatch_throttle, dispatch_throttle
 // selects which of dispatch and PART goes first, until 16 others have passed the other one. While
 // it holds the head packet, arbitration ignores the store queue. Inside a class first in, first
-// out. send and control share one queue of stores. row_sum's stores (sst) alternate with that
-// queue. Where rows return, two of them go for each of the queue. A gradient goes before both, but
-// lets one of them pass behind each gradient. It never waits for dispatch_throttle.
-// Back-pressure: ready of req and st is low while their queue is full. ready of ctl, sst and part
-// is a grant: it is low while another packet is on the link or no credit is left.
+// out. send and control share one queue of stores. row_sum's stores alternate with that queue.
+// Where rows return, two of them go for each of the queue. A gradient goes before both, but lets
+// one of them pass behind each gradient. It never waits for dispatch_throttle.
+// Back-pressure: ready of req and st is low while their queue is full. ready of ctl, dw and sum is
+// a grant: it is low while another packet is on the link or no credit is left.
 // Latency: A store waits for credit for ever only if the switch never frees a packet. No other
 // class waits for it.
 `default_nettype none
@@ -29,6 +29,7 @@ module tx #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type share_t = `MW_SHARE(Cfg),
     parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type summed_t = `MW_SUMMED(Cfg),
     parameter type link_t = `MW_LINK(Cfg),
     parameter int unsigned StoreFlits = 256 / Cfg.FlitBytes,  // queue of stores
     parameter int unsigned ReqFlits = 16  // queue of requests
@@ -39,32 +40,26 @@ module tx #(
     input  wire node_pkg::node_cfg_t cfg_i,
     input  wire share_t              share_i,
 
-    input  wire logic                ctl_valid_i,
-    output logic                     ctl_ready_o,
-    input  wire packet_pkg::header_t ctl_header_i,
-    input  wire stream_t             req_i,
-    output logic                     req_ready_o,
-    input  wire stream_t             st_i,         // send and control
-    output logic                     st_ready_o,
-    input  wire logic                sst_valid_i,  // stores of row_sum, or partials: one at a time
-    output logic                     sst_ready_o,
-    input  wire stream_t             dw_i,         // gradients
-    output logic                     dw_ready_o,
-    input  wire stream_t             part_i,
-    output logic                     part_ready_o,
+    input  wire bundle_pkg::ctl_t ctl_i,
+    output logic                  ctl_ready_o,
+    input  wire stream_t          req_i,
+    output logic                  req_ready_o,
+    input  wire stream_t          st_i,  // send and control
+    output logic                  st_ready_o,
+    input  wire summed_t          sum_i,
+    output logic [1:0]            sum_ready_o,
+    input  wire stream_t          dw_i,  // gradients
+    output logic                  dw_ready_o,
 
     output link_t                    up_o,
     input  wire logic                hold_i,  // no packet starts, see link_rate
     input  wire bundle_pkg::credit_t crd_i,
-    output bundle_pkg::port_t        part_crd_o,
 
-    output logic stall_store_o,  // a store waits for credit
-    output logic stall_ctrl_o,   // a control packet waits for credit
-    output logic part_empty_o,   // no partial to send
-    output logic link_idle_o,    // no flit on the link
-    output logic idle_o          // nothing queued here
+    output bundle_pkg::tx_counts_t count_o,
+    output logic                   idle_o  // nothing queued here
 );
     import packet_pkg::*;
+    localparam int unsigned Part = 0, Sst = 1;  // of row_sum
 
     // ---- queues ---------------------------------------------------------------------------------
     logic store_valid, store_take, store_last, req_valid, req_take, req_last, fire;
@@ -120,8 +115,6 @@ module tx #(
     assign store_credit = store_used_q != store_limit;  // constant while packets are out, so
                                                         // never above it
     assign ctrl_credit = ctrl_used_q != ctrl_limit;
-    assign part_crd_o.valid = crd_i.cls[CLS_PART];
-    assign part_crd_o.port = crd_i.part;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -152,12 +145,12 @@ module tx #(
     logic store_here;
     cls_e turn;  // of STORE and PART, the one that has not gone last
 
-    assign can[CLS_CTRL] = ctl_valid_i && ctrl_credit;
+    assign can[CLS_CTRL] = ctl_i.valid && ctrl_credit;
     assign can[CLS_REQ] = req_valid;
     assign store_here = store_valid && !held;
     assign dw_here = Cfg.GateGradients && dw_i.valid;
-    assign can[CLS_STORE] = (store_here || sst_valid_i || dw_here) && store_credit;
-    assign can[CLS_PART] = part_i.valid;
+    assign can[CLS_STORE] = (store_here || sum_i.valid[Sst] || dw_here) && store_credit;
+    assign can[CLS_PART] = sum_i.valid[Part];
     assign high = can[CLS_CTRL] || can[CLS_REQ];
     assign low = can[CLS_STORE] || can[CLS_PART];
     assign low_first = passed_q[4] || turn_due;
@@ -165,15 +158,16 @@ module tx #(
 
     always_comb begin
         if (!can[CLS_STORE] || !can[CLS_PART]) low_cls = can[CLS_PART] ? CLS_PART : CLS_STORE;
-        else if (throttled && !sst_valid_i && !dw_here && !low_first)
+        else if (throttled && !sum_i.valid[Sst] && !dw_here && !low_first)
             low_cls = throttle_first ? CLS_STORE : CLS_PART;
         else low_cls = turn;
     end
 
     always_comb begin
         dw = Cfg.GateGradients
-             && (inside_q ? dw_q : dw_here && !(dw_last_q && (store_here || sst_valid_i)));
-        sum = inside_q ? sum_q : !dw && sst_valid_i && (sum_turn_q || !store_here || more_sums);
+             && (inside_q ? dw_q : dw_here && !(dw_last_q && (store_here || sum_i.valid[Sst])));
+        sum = inside_q ? sum_q
+              : !dw && sum_i.valid[Sst] && (sum_turn_q || !store_here || more_sums);
         if (inside_q) cls = cls_q;
         else if (low && (low_first || !high)) cls = low_cls;
         else cls = can[CLS_CTRL] ? CLS_CTRL : CLS_REQ;
@@ -184,18 +178,18 @@ module tx #(
     assign start_ctrl = start && cls == CLS_CTRL;
     assign fire = inside_q || start;
     assign store_take = fire && cls == CLS_STORE && !sum && !dw;
-    assign sst_ready_o = fire && cls == CLS_STORE && sum;
+    assign sum_ready_o[Sst] = fire && cls == CLS_STORE && sum;
     assign dw_ready_o = fire && cls == CLS_STORE && dw;
     assign req_take = fire && cls == CLS_REQ;
-    assign part_ready_o = fire && cls == CLS_PART;
+    assign sum_ready_o[Part] = fire && cls == CLS_PART;
     assign ctl_ready_o = fire && cls == CLS_CTRL && last;
 
     always_comb begin
         unique case (cls)
             CLS_CTRL:  last = (Cfg.HeadFlits == 1) || half_q;
-            CLS_STORE: last = dw ? dw_i.last : sum ? part_i.last : store_last;
+            CLS_STORE: last = dw ? dw_i.last : sum ? sum_i.last : store_last;
             CLS_REQ:   last = req_last;
-            default:   last = part_i.last;
+            default:   last = sum_i.last;
         endcase
     end
 
@@ -233,9 +227,9 @@ module tx #(
             // what has no queue here; 0 where a queue has the flit
             unique case (cls)
                 CLS_CTRL:  direct_q <=
-                    Cfg.FlitW'(ctl_header_i >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW : 0));
-                CLS_STORE: direct_q <= dw ? dw_i.data : sum ? part_i.data : '0;
-                CLS_PART:  direct_q <= part_i.data;
+                    Cfg.FlitW'(ctl_i.header >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW : 0));
+                CLS_STORE: direct_q <= dw ? dw_i.data : sum ? sum_i.data : '0;
+                CLS_PART:  direct_q <= sum_i.data;
                 default:   direct_q <= '0;
             endcase
         end
@@ -309,13 +303,12 @@ module tx #(
     end
 
     // ---- counters -------------------------------------------------------------------------------
-    assign stall_store_o = (store_valid || sst_valid_i || dw_here) && !store_credit
-                           && !(inside_q && cls_q == CLS_STORE);
-    assign stall_ctrl_o = ctl_valid_i && !ctrl_credit && !(inside_q && cls_q == CLS_CTRL);
-    assign part_empty_o = !part_i.valid;
-    assign link_idle_o = !up_o.valid;
-    assign idle_o = !up_o.valid && !fire && !ctl_valid_i && !store_valid && !req_valid
-                    && !part_i.valid && !sst_valid_i && !dw_here;
+    assign count_o.stall_store = (store_valid || sum_i.valid[Sst] || dw_here) && !store_credit
+                                 && !(inside_q && cls_q == CLS_STORE);
+    assign count_o.stall_ctrl = ctl_i.valid && !ctrl_credit && !(inside_q && cls_q == CLS_CTRL);
+    assign count_o.part_empty = !sum_i.valid[Part];
+    assign idle_o = !up_o.valid && !fire && !ctl_i.valid && !store_valid && !req_valid
+                    && !sum_i.valid[Part] && !sum_i.valid[Sst] && !dw_here;
 
 `ifndef SYNTHESIS
     logic begun_q;  // a packet has begun and not ended
@@ -324,19 +317,19 @@ module tx #(
 `endif
     `MW_NEXT(up_o.valid && !up_o.last, up_o.valid && up_o.cls == $past(up_o.cls),
              "a packet of two classes")
-    `MW_CONTRACT(1'b1, $onehot0({sst_ready_o, part_ready_o, dw_ready_o, req_take, store_take}),
+    `MW_CONTRACT(1'b1, $onehot0({sum_ready_o, dw_ready_o, req_take, store_take}),
                  "flits of two packets in one cycle")
     `MW_CONTRACT(start_store || start_ctrl, start_store ? store_credit : ctrl_credit,
                  "a packet without a credit")
     `MW_CONTRACT(crd_i.cls[CLS_STORE], store_used_q != '0, "a credit of a store that was not sent")
     `MW_CONTRACT(crd_i.cls[CLS_CTRL], ctrl_used_q != '0,
                  "a credit of a control packet that was not sent")
-    `MW_CONTRACT(inside_q && cls_q == CLS_PART, part_i.valid, "a partial stops in the middle")
-    `MW_CONTRACT(inside_q && cls_q == CLS_STORE && sum_q, sst_valid_i,
+    `MW_CONTRACT(inside_q && cls_q == CLS_PART, sum_i.valid[Part], "a partial stops in the middle")
+    `MW_CONTRACT(inside_q && cls_q == CLS_STORE && sum_q, sum_i.valid[Sst],
                  "a store of row_sum stops in the middle")
     `MW_CONTRACT(inside_q && cls_q == CLS_STORE && dw_q, dw_i.valid,
                  "a gradient stops in the middle")
-    `MW_CONTRACT(inside_q && cls_q == CLS_CTRL, ctl_valid_i, "a control packet goes before its end")
+    `MW_CONTRACT(inside_q && cls_q == CLS_CTRL, ctl_i.valid, "a control packet goes before its end")
 endmodule
 
 `default_nettype wire

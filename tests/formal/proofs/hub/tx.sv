@@ -33,11 +33,10 @@ module prove_tx #(
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic                rst_n, ctl_ready, sst_ready, part_ready, dw_ready,
-                         sst_valid, stall_store, stall_ctrl;
-    logic                part_empty, link_idle, idle;
+                         sst_valid, idle;
     logic [1:0]          limit_q, word_q, ctl_q;
-    bundle_pkg::port_t   part_crd;
     header_t             ctl_header;
+    bundle_pkg::tx_counts_t count;
     node_pkg::node_cfg_t cfg;
     `MW_STREAM(Cfg)      req, st, part, dw;
     `MW_LINK(Cfg)        up;
@@ -65,14 +64,11 @@ module prove_tx #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     tx #(.Cfg(Cfg), .StoreFlits(32)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .share_i(share),
-        .ctl_valid_i, .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
+        .ctl_i('{valid: ctl_valid_i, header: ctl_header}), .ctl_ready_o(ctl_ready),
         .req_i(req), .req_ready_o(), .st_i(st), .st_ready_o(),
-        .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .dw_i(dw), .dw_ready_o(dw_ready),
-        .part_i(part), .part_ready_o(part_ready),
-        .up_o(up), .hold_i, .crd_i, .part_crd_o(part_crd),
-        .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl),
-        .part_empty_o(part_empty), .link_idle_o(link_idle),
-        .idle_o(idle)
+        .sum_i('{valid: {sst_valid, part.valid}, last: part.last, data: part.data}),
+        .sum_ready_o({sst_ready, part_ready}), .dw_i(dw), .dw_ready_o(dw_ready),
+        .up_o(up), .hold_i, .crd_i, .count_o(count), .idle_o(idle)
     );
 
     // ---- what is offered stays; packets of row_sum have no gap ----
@@ -245,7 +241,7 @@ module prove_tx #(
     end
 
     logic unused;
-    assign unused = ^{part_crd, stall_store, stall_ctrl, part_empty, link_idle, idle};
+    assign unused = ^{count, idle};
 endmodule
 
 `default_nettype wire
