@@ -158,6 +158,13 @@ package bundle_pkg;
         packet_pkg::header_t header;
     } ctl_t;
 
+    // An EVENT for another GPU: it, and the event counter there.
+    typedef struct packed {
+        logic              valid;
+        packet_pkg::port_t dst;
+        logic [4:0]        idx;
+    } tell_t;
+
     // Credits that return to a sender, one packet per bit and class. Class PART also has the
     // requester.
     typedef struct packed {

@@ -104,6 +104,11 @@
     logic valid; logic [Cfg.GpuW-1:0] home; logic [Cfg.LineW-1:0] row; \
     logic [Cfg.TokensLog2-1:0] token; logic [3:0] pos;}
 
+// A report about an own token, by its index. And a row of any home, or a tile by its first row.
+`define MW_INDEX(Cfg) struct packed {logic valid; logic [Cfg.TokensLog2-1:0] index;}
+`define MW_HOME_ROW(Cfg) struct packed { \
+    logic valid; logic [Cfg.GpuW-1:0] home; logic [Cfg.TokensLog2-1:0] index;}
+
 // The place of a word in its context's queue: slot of the request, and word (beat). And the place
 // of a word that arrives. keep: it is written.
 `define MW_PLACE(Cfg) struct packed { \

@@ -20,7 +20,9 @@ module hub #(
     parameter type share_t = `MW_SHARE(Cfg),
     parameter type range_t = `MW_RANGE(Cfg),
     parameter type pick_t = `MW_PICK(Cfg),
-    parameter type back_t = `MW_BACK(Cfg)
+    parameter type back_t = `MW_BACK(Cfg),
+    parameter type index_t = `MW_INDEX(Cfg),
+    parameter type home_row_t = `MW_HOME_ROW(Cfg)
 ) (
     input  wire logic                     clk_i,
     input  wire logic                     rst_ni,
@@ -159,10 +161,11 @@ module hub #(
     logic [TokenW-1:0] own_first;
     assign own_first = TokenW'(cfg.port) << cfg.token_shift;
     bundle_pkg::arm_t arm;
-    logic rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_valid, tok_ready;
+    logic rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_ready;
+    index_t tok;  // all own experts of this token have finished
     logic tok_idle;
     logic [TokenW-1:0] rsig_token, rdy_token;
-    logic [Cfg.TokensLog2-1:0] rdy_index, tok_index;
+    logic [Cfg.TokensLog2-1:0] rdy_index;
     marked_t rxst;
     marked_t rxreq;
     stream_t rxres;
@@ -392,9 +395,9 @@ module hub #(
         .rdy_valid_o(rdy_valid),
         .rdy_ready_i(rdy_ready),
         .rdy_token_o(rdy_index),
-        .lane_valid_o(tok_valid),
+        .lane_valid_o(tok.valid),
         .lane_ready_i(tok_ready),
-        .lane_token_o(tok_index),
+        .lane_token_o(tok.index),
         .err_o(tokens_err),
         .idle_o(tok_idle)
     );
@@ -416,14 +419,13 @@ module hub #(
     stream_t dw_st, small_lo;  // of gradients; and with own ones
     logic dw_st_ready, small_lo_ready, gradients_idle;
     logic st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
-    logic ctl_valid, ctl_ready;
-    packet_pkg::header_t ctl_header;
+    bundle_pkg::ctl_t ctl;
+    logic ctl_ready;
     // rows that are loaded: own ones, and the reports of tiles
     logic load_own_valid, load_own_ready, answered;
     logic [Cfg.LoadIndexW-1:0] load_own_index;
-    logic [Cfg.TokensLog2-1:0] report_index;
-    logic report_valid, report_ready;
-    logic [Cfg.GpuW-1:0] report_home;
+    home_row_t report;
+    logic report_ready;
     logic [Cfg.TokensLog2:0] offered;
     // rows of send in a list, for control's FLAGs
     logic [Cfg.GpuW-1:0] notified_gpu;
@@ -532,9 +534,8 @@ module hub #(
         .sig_ready_o(done_ready),
         .own_o(own),
         .own_ready_i(own_ready),
-        .tok_valid_i(tok_valid),
+        .tok_i(tok),
         .tok_ready_o(tok_ready),
-        .tok_index_i(tok_index),
         .ack_i(fack),
         .ack_ready_o(fack_ready),
         .ack_rx_i(ev_o.ack),
@@ -551,15 +552,12 @@ module hub #(
         .pick_o(pick),
         .pick_take_i(pick_take),
         .offered_o(offered),
-        .report_valid_i(report_valid),
+        .report_i(report),
         .report_ready_o(report_ready),
-        .report_home_i(report_home),
-        .report_index_i(report_index),
         .push_granted_i(push_granted),
         .push_sync_o(ev_o.sync),
-        .ctl_valid_o(ctl_valid),
+        .ctl_o(ctl),
         .ctl_ready_i(ctl_ready),
-        .ctl_header_o(ctl_header),
         .cst_o(cst),
         .cst_ready_i(cst_ready),
         .clo_o(clo),
@@ -598,8 +596,8 @@ module hub #(
     logic up_ctl_ready;
 
     if (Cfg.MergeLoads) begin : gen_loads
-        logic ld_valid, ld_ready;
-        packet_pkg::header_t ld_header;
+        bundle_pkg::ctl_t ld;
+        logic ld_ready;
 
         load #(
             .Cfg(Cfg)
@@ -613,17 +611,12 @@ module hub #(
             .cmd_i,
             .retire_o(retire_o[HubLoad]),
             .offered_i(offered),
-            .report_valid_o(report_valid),
+            .report_o(report),
             .report_ready_i(report_ready),
-            .report_home_o(report_home),
-            .report_index_o(report_index),
-            .grant_valid_i(tile_valid),
+            .grant_i('{valid: tile_valid, home: lane_home, index: lane_index}),
             .grant_ready_o(tile_take),
-            .grant_home_i(lane_home),
-            .grant_index_i(lane_index),
-            .ld_valid_o(ld_valid),
+            .ld_o(ld),
             .ld_ready_i(ld_ready),
-            .ld_header_o(ld_header),
             .own_valid_o(load_own_valid),
             .own_ready_i(load_own_ready),
             .own_index_o(load_own_index),
@@ -633,20 +626,17 @@ module hub #(
         ctl_turn i_turn (
             .clk_i,
             .rst_ni,
-            .ctl_valid_i(ctl_valid),
+            .ctl_i(ctl),
             .ctl_ready_o(ctl_ready),
-            .ctl_header_i(ctl_header),
-            .ld_valid_i(ld_valid),
+            .ld_i(ld),
             .ld_ready_o(ld_ready),
-            .ld_header_i(ld_header),
-            .valid_o(up_ctl.valid),
-            .ready_i(up_ctl_ready),
-            .header_o(up_ctl.header)
+            .out_o(up_ctl),
+            .ready_i(up_ctl_ready)
         );
     end else begin : gen_no_loads
-        assign {up_ctl, ctl_ready} = {ctl_valid, ctl_header, up_ctl_ready};
+        assign {up_ctl, ctl_ready} = {ctl, up_ctl_ready};
         assign {cmd_ready_o[HubLoad], retire_o[HubLoad]} = 2'b10;
-        assign {report_valid, report_home, report_index, tile_take} = '0;
+        assign {report, tile_take} = '0;
         assign {load_own_valid, load_own_index} = '0;
         assign err_o[ErrLoad] = '{valid: 1'b0, code: error_pkg::ERR_NONE};
     end

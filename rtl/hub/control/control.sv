@@ -43,7 +43,9 @@ module control #(
     parameter type range_t = `MW_RANGE(Cfg),
     parameter type pick_t = `MW_PICK(Cfg),
     parameter type stream_t = `MW_STREAM(Cfg),
-    parameter type places_t = `MW_PLACES(Cfg)
+    parameter type places_t = `MW_PLACES(Cfg),
+    parameter type index_t = `MW_INDEX(Cfg),
+    parameter type home_row_t = `MW_HOME_ROW(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -73,10 +75,8 @@ module control #(
     output bundle_pkg::token_t      own_o,  // it is an own token
     input  wire logic               own_ready_i,
 
-    input  wire logic                      tok_valid_i,  // all own experts of this token
-                                                         // have finished
-    output logic                           tok_ready_o,
-    input  wire logic [Cfg.TokensLog2-1:0] tok_index_i,
+    input  wire index_t tok_i,  // all own experts of this token have finished
+    output logic        tok_ready_o,
 
     input  wire bundle_pkg::port_t ack_i,      // rx_store: answer this GPU's fence
     output logic                   ack_ready_o,
@@ -100,24 +100,21 @@ module control #(
     input  wire logic   pick_take_i,
 
     // unit load: own rows with indices below it are in memory; a tile that it reports
-    output logic [Cfg.TokensLog2:0]        offered_o,
-    input  wire logic                      report_valid_i,
-    output logic                           report_ready_o,
-    input  wire logic [Cfg.GpuW-1:0]       report_home_i,
-    input  wire logic [Cfg.TokensLog2-1:0] report_index_i,
+    output logic [Cfg.TokensLog2:0] offered_o,
+    input  wire home_row_t          report_i,
+    output logic                    report_ready_o,
 
     input  wire logic push_granted_i,  // a tile of pushes: count the event
     output logic      push_sync_o,
 
-    output logic                ctl_valid_o,
-    input  wire logic           ctl_ready_i,
-    output packet_pkg::header_t ctl_header_o,
-    output stream_t             cst_o,  // flits of the store class, for the uplink
-    input  wire logic           cst_ready_i,
-    output stream_t             clo_o,  // or for this GPU
-    input  wire logic           clo_ready_i,
-    output bundle_pkg::error_t  err_o,
-    output logic                idle_o
+    output bundle_pkg::ctl_t   ctl_o,
+    input  wire logic          ctl_ready_i,
+    output stream_t            cst_o,  // flits of the store class, for the uplink
+    input  wire logic          cst_ready_i,
+    output stream_t            clo_o,  // or for this GPU
+    input  wire logic          clo_ready_i,
+    output bundle_pkg::error_t err_o,
+    output logic               idle_o
 );
     import isa_pkg::*;
     import packet_pkg::*;
@@ -265,9 +262,8 @@ module control #(
 
     // ---- tiles of pushes ------------------------------------------------------------------------
     // Own reports go before those of unit load, which wait.
-    logic push_report, tile_report, tile_taken;
-    logic [Cfg.GpuW-1:0] push_home, tile_home;
-    logic [Cfg.TokensLog2-1:0] push_index, tile_index;
+    logic tile_taken;
+    home_row_t push_report;
 
     if (Cfg.SumEntries != 0) begin : gen_pushes
         assign report_in = cmd_i.op == I_SYNC && cmd_i.flags[0];
@@ -282,7 +278,7 @@ module control #(
             end
         end
         assign push_start = accept && report_in && !refused;
-        assign push_reported = tile_taken && push_report;
+        assign push_reported = tile_taken && push_report.valid;
 
         push_sync #(
             .Cfg(Cfg)
@@ -294,23 +290,20 @@ module control #(
             .home_i(cmd_i.imm[Cfg.GpuW-1:0]),
             .index_i(cmd_i.a[Cfg.TokensLog2-1:0]),
             .full_o(push_full),
-            .valid_o(push_report),
+            .valid_o(push_report.valid),
             .ready_i(tile_taken),
-            .home_o(push_home),
-            .index_o(push_index),
+            .home_o(push_report.home),
+            .index_o(push_report.index),
             .granted_i(push_granted_i),
             .sync_o(push_sync_o),
             .bad_o(push_bad)
         );
     end else begin : gen_no_pushes
-        assign {report_in, push_full, push_bad, push_reported, push_start, push_report} = '0;
-        assign {push_home, push_index, push_sync_o} = '0;
+        assign {report_in, push_full, push_bad, push_reported, push_start} = '0;
+        assign {push_report, push_sync_o} = '0;
         assign push_code = error_pkg::ERR_NONE;
     end
-    assign tile_report = push_report || report_valid_i;
-    assign tile_home = push_report ? push_home : report_home_i;
-    assign tile_index = push_report ? push_index : report_index_i;
-    assign report_ready_o = tile_taken && !push_report;
+    assign report_ready_o = tile_taken && !push_report.valid;
 
     // ---- counting -------------------------------------------------------------------------------
     // Counters are read, and cleared when their word leaves for the last time.
@@ -437,10 +430,10 @@ module control #(
     assign clo_o = '{valid: out_valid_q && out_own_q, last: out_last_q, data: out_data_q};
 
     // ---- sequence -------------------------------------------------------------------------------
-    assign drained = state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o)
+    assign drained = state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_o.valid)
                      && fenced;
     assign retire_o = (drained && !tile) || state_q == Prefix;
-    assign idle_o = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && notified
+    assign idle_o = state_q == Idle && !ctl_o.valid && !sig_i.valid && !ack_i.valid && notified
                     && !tile_i.valid;
 
     assign err_o.valid = (accept && refused) || bad_count || push_bad;
@@ -487,9 +480,13 @@ module control #(
     end
 
     // ---- fence ----------------------------------------------------------------------------------
-    // A GPU answers for itself alone, however often.
+    // A GPU answers for itself alone, however often. Its answer to itself needs no packet. It waits
+    // for an answer from outside.
     logic [Cfg.N-1:0] acked_q;
-    logic own_ack;
+    logic ack_own, own_ack, far_ack_ready;
+    assign ack_own = ack_i.port == cfg_i.port;
+    assign own_ack = ack_i.valid && ack_own;
+    assign ack_ready_o = ack_own ? !ack_rx_i : far_ack_ready;
     assign fenced = op_q != I_FENCE || acked_q == '1;
 
     always_ff @(posedge clk_i) begin
@@ -598,35 +595,24 @@ module control #(
         .rst_ni,
         .go_i,
         .cfg_i,
-        .ack_valid_i(ack_i.valid),
-        .ack_ready_o,
-        .ack_dst_i(ack_i.port),
-        .ack_rx_i,
-        .own_ack_o(own_ack),
-        .sig_valid_i(sig_i.valid),
+        .ack_i('{valid: ack_i.valid && !ack_own, port: ack_i.port}),
+        .ack_ready_o(far_ack_ready),
+        .sig_i,
         .sig_ready_o,
-        .sig_token_i(sig_i.token),
-        .own_valid_o(own_o.valid),
+        .own_o,
         .own_ready_i,
-        .own_token_o(own_o.token),
-        .event_valid_i(state_q == Tell),
-        .event_ready_o(event_ready),
-        .event_dst_i(port_t'(to_q)),
-        .event_idx_i(imm_q),
-        .tok_valid_i,
+        .tok_i,
         .tok_ready_o,
-        .tok_index_i,
-        .report_valid_i(tile_report),
+        .report_i(push_report.valid ? push_report : report_i),
         .report_ready_o(tile_taken),
-        .report_home_i(tile_home),
-        .report_index_i(tile_index),
-        .ctl_valid_o,
+        .event_i('{valid: state_q == Tell, dst: port_t'(to_q), idx: imm_q}),
+        .event_ready_o(event_ready),
+        .ctl_o,
         .ctl_ready_i,
-        .ctl_header_o,
         .idle_o(notified)
     );
 
-    `MW_STABLE(ctl_valid_o, ctl_ready_i, ctl_header_o.opcode,
+    `MW_STABLE(ctl_o.valid, ctl_ready_i, ctl_o.header.opcode,
                "a control packet changes before it is taken")
     `MW_STABLE(cst_o.valid, cst_ready_i, {cst_o.last, cst_o.data},
                "a flit for the uplink changes before it is taken")

@@ -23,9 +23,11 @@
 // then loaded. COUNT for a GRANT of a tile that is not reported or not in the range. It is ignored.
 `default_nettype none
 `include "assert.svh"
+`include "bundles.svh"
 
 module load #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type home_row_t = `MW_HOME_ROW(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -39,19 +41,13 @@ module load #(
 
     input  wire logic [Cfg.TokensLog2:0] offered_i, // own rows with indices below it are in memory
 
-    output logic                           report_valid_o,
-    input  wire logic                      report_ready_i,
-    output logic [Cfg.GpuW-1:0]            report_home_o,
-    output logic [Cfg.TokensLog2-1:0]      report_index_o, // of the tile's first row
+    output home_row_t      report_o,  // a tile
+    input  wire logic      report_ready_i,
+    input  wire home_row_t grant_i,
+    output logic           grant_ready_o,
 
-    input  wire logic                      grant_valid_i,
-    output logic                           grant_ready_o,
-    input  wire logic [Cfg.GpuW-1:0]       grant_home_i,
-    input  wire logic [Cfg.TokensLog2-1:0] grant_index_i,
-
-    output logic                ld_valid_o,
-    input  wire logic           ld_ready_i,
-    output packet_pkg::header_t ld_header_o,
+    output bundle_pkg::ctl_t ld_o,
+    input  wire logic        ld_ready_i,
 
     output logic                      own_valid_o,
     input  wire logic                 own_ready_i,
@@ -141,9 +137,7 @@ module load #(
     assign next = may && (!sync || report_ready_i);
     assign at_end = home_q == Cfg.GpuW'(Cfg.N - 1);
 
-    assign report_valid_o = may && sync;
-    assign report_home_o = home_q;
-    assign report_index_o = index_q[IndexW-1:0];
+    assign report_o = '{valid: may && sync, home: home_q, index: index_q[IndexW-1:0]};
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) walk_q <= 1'b0;
@@ -166,13 +160,13 @@ module load #(
     logic far_valid, far_take;
 
     assign grant_ready_o = !refused_q;
-    assign grant_take = grant_valid_i && grant_ready_o;
+    assign grant_take = grant_i.valid && grant_ready_o;
     assign granted       = grant_take && reported_q != '0
-                           && (IndexW+1)'(grant_index_i) >= first_q
-                           && (IndexW+1)'(grant_index_i) < end_q;
+                           && (IndexW+1)'(grant_i.index) >= first_q
+                           && (IndexW+1)'(grant_i.index) < end_q;
     assign push = granted || (next && !sync);
-    assign push_home = sync ? grant_home_i : home_q;
-    assign push_index = sync ? grant_index_i : index_q[IndexW-1:0];
+    assign push_home = sync ? grant_i.home : home_q;
+    assign push_index = sync ? grant_i.index : index_q[IndexW-1:0];
     assign push_own = packet_pkg::port_t'(push_home) == cfg_i.port;
     assign far_push = push && !push_own;
     assign own_push = push && push_own;
@@ -256,20 +250,20 @@ module load #(
         .own_valid_i(1'b0),
         .own_ready_o(),
         .own_index_i('0),
-        .pkt_valid_o(ld_valid_o),
-        .pkt_take_i(ld_valid_o && ld_ready_i),
+        .pkt_valid_o(ld_o.valid),
+        .pkt_take_i(ld_o.valid && ld_ready_i),
         .lanes_o(lanes),
         .idle_o(ld_idle)
     );
 
     always_comb begin
-        ld_header_o = '0;
-        ld_header_o.opcode = OP_LD;
-        ld_header_o.cls = CLS_CTRL;
-        {ld_header_o.src_far, ld_header_o.src} = cfg_i.port;
-        ld_header_o.epoch = cfg_i.epoch;
-        ld_header_o.own = !alone_q;
-        {ld_header_o.target0, ld_header_o.addr} = 64'(lanes);
+        ld_o.header = '0;
+        ld_o.header.opcode = OP_LD;
+        ld_o.header.cls = CLS_CTRL;
+        {ld_o.header.src_far, ld_o.header.src} = cfg_i.port;
+        ld_o.header.epoch = cfg_i.epoch;
+        ld_o.header.own = !alone_q;
+        {ld_o.header.target0, ld_o.header.addr} = 64'(lanes);
     end
 
     // ---- errors ---------------------------------------------------------------------------------
@@ -277,7 +271,7 @@ module load #(
     assign err_o.code = refused_q ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT;
 
 
-    `MW_STABLE(report_valid_o && !go_i, report_ready_i || go_i, {report_home_o, report_index_o},
+    `MW_STABLE(report_o.valid && !go_i, report_ready_i || go_i, {report_o.home, report_o.index},
                "a report changes before it is taken")
     `MW_STABLE(own_valid_o && !go_i, own_ready_i || go_i, own_index_o,
                "an own row goes before it is taken")

@@ -7,14 +7,15 @@ module prove_ctl_turn (
     input wire logic                clk_i, ctl_i, ld_i, ready_i,
     input wire packet_pkg::header_t ctl_header_i, ld_header_i
 );
-    logic                rst_n, ctl_ready, ld_ready, valid;
-    packet_pkg::header_t header;
+    logic                rst_n, ctl_ready, ld_ready;
+    bundle_pkg::ctl_t    out;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     ctl_turn i_dut (
-        .clk_i, .rst_ni(rst_n), .ctl_valid_i(ctl_i), .ctl_ready_o(ctl_ready), .ctl_header_i,
-        .ld_valid_i(ld_i), .ld_ready_o(ld_ready), .ld_header_i,
-        .valid_o(valid), .ready_i, .header_o(header)
+        .clk_i, .rst_ni(rst_n),
+        .ctl_i('{valid: ctl_i, header: ctl_header_i}), .ctl_ready_o(ctl_ready),
+        .ld_i('{valid: ld_i, header: ld_header_i}), .ld_ready_o(ld_ready),
+        .out_o(out), .ready_i
     );
 
     // An offered packet stays until it is taken. An LD may get more lanes meanwhile.
@@ -34,11 +35,11 @@ module prove_ctl_turn (
     end
 
     always_ff @(posedge clk_i) if (rst_n) begin
-        a_valid: assert (valid == (ctl_i || ld_i));
+        a_valid: assert (out.valid == (ctl_i || ld_i));
         a_one:   assert (!(ctl_ready && ld_ready));
-        a_ctl:   assert (!(valid && ctl_ready) || (ctl_i && header == ctl_header_i));
-        a_ld:    assert (!(valid && ld_ready) || (ld_i && header == ld_header_i));
-        a_taken: assert (!(valid && ready_i) || ctl_ready || ld_ready);
+        a_ctl:   assert (!(out.valid && ctl_ready) || (ctl_i && out.header == ctl_header_i));
+        a_ld:    assert (!(out.valid && ld_ready) || (ld_i && out.header == ld_header_i));
+        a_taken: assert (!(out.valid && ready_i) || ctl_ready || ld_ready);
         c_turn:  cover (ctl_ready && ctl_i && ld_q);
     end
 

@@ -4,6 +4,7 @@
 // LDs at any time. Rows land in any order, after the lanes of their parts. With Parts a row has two
 // parts, or only the first.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_load #(
     localparam int unsigned N = 2,
@@ -40,10 +41,10 @@ module prove_load #(
     isa_pkg::instr_t     cmd;
     bundle_pkg::token_t  landed;
     bundle_pkg::error_t  err;
-    header_t             header;
-    logic                rst_n, ready, retire, report_valid, report_home, grant_ready, ld_valid;
+    bundle_pkg::ctl_t    ld;
+    `MW_HOME_ROW(Cfg)    report;
+    logic                rst_n, ready, retire, grant_ready;
     logic                own_valid, started_q, accept;
-    logic [TokensLog2-1:0] report_index;
     logic [NumberW-1:0]    own_index;
     logic                  short_q; // rows have only their first part
     logic [TokensLog2:0]   first_q, end_q;
@@ -67,11 +68,9 @@ module prove_load #(
     load #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .cmd_valid_i(cmd_i), .cmd_ready_o(ready),
         .cmd_i(cmd), .retire_o(retire), .offered_i,
-        .report_valid_o(report_valid), .report_ready_i, .report_home_o(report_home),
-        .report_index_o(report_index),
-        .grant_valid_i(grant_i), .grant_ready_o(grant_ready),
-        .grant_home_i(grant_tile_i[TokensLog2]), .grant_index_i(grant_tile_i[TokensLog2-1:0]),
-        .ld_valid_o(ld_valid), .ld_ready_i, .ld_header_o(header),
+        .report_o(report), .report_ready_i,
+        .grant_i({grant_i, grant_tile_i}), .grant_ready_o(grant_ready),
+        .ld_o(ld), .ld_ready_i,
         .own_valid_o(own_valid), .own_ready_i, .own_index_o(own_index), .landed_i(landed),
         .err_o(err)
     );
@@ -89,7 +88,7 @@ module prove_load #(
     logic                part;
     logic [63:0]         upper;
 
-    assign upper = {header.target0, header.addr};
+    assign upper = {ld.header.target0, ld.header.addr};
     assign whole = short_q ? (Parts + 1)'(1) : '1;
     always_comb begin
         land = '0;
@@ -100,7 +99,7 @@ module prove_load #(
         wrong = 1'b0;
         for (int unsigned i = 0; i < Lanes; i++) begin
             lane = upper[LaneBits*i +: LaneBits];
-            if (ld_valid && ld_ready_i && lane.valid) begin
+            if (ld.valid && ld_ready_i && lane.valid) begin
                 row  = lane.index >> Parts;
                 part = lane.index[0] && Parts != 0;
                 wrong |= lane.home != '0 || 15'(first_q) > row || row >= 15'(end_q)
@@ -120,8 +119,8 @@ module prove_load #(
             started_q <= 1'b0;
         end else begin
             started_q <= started_q || accept;
-            tiles_q   <= (tiles_q | ((2*Rows)'(report_valid && report_ready_i)
-                                     << {report_home, report_index}))
+            tiles_q   <= (tiles_q | ((2*Rows)'(report.valid && report_ready_i)
+                                     << {report.home, report.index}))
                          & ~((2*Rows)'(grant_i) << grant_tile_i);
             open_q    <= (open_q | lanes) & ~land;
             here_q    <= here_q | land;
