@@ -407,6 +407,14 @@ package bundle_pkg;
                                               // with source_lists
     } stat_t;
 
+    // The rows of a layer at this GPU. row: one more is complete. counted: it is known how many
+    // come. done: all are complete.
+    typedef struct packed {
+        logic row;
+        logic counted;
+        logic done;
+    } layer_rows_t;
+
     // A row that the engine itself puts on the list of an expert. last, without valid: the list is
     // complete. more: the engine begins to add further rows.
     typedef struct packed {

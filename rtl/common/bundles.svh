@@ -234,6 +234,9 @@
     logic beyond; logic [Cfg.ExpW+4:0] tgt; logic [packet_pkg::RowBits-1:0] row; \
     logic [Cfg.MaddrW-1:0] addr;}
 
+// Whose rows are counted: of all GPUs, or lists; and which lists.
+`define MW_COUNTED(Cfg) struct packed {logic all; logic [2**Cfg.LocalW-1:0] lists;}
+
 // An entry of a token's list of experts, in the routing table. pos: its position. last: it is the
 // last of its list. token, row: the token, and its row in the table.
 `define MW_LISTED(Cfg) struct packed { \

@@ -22,6 +22,7 @@ module hub #(
     parameter type pick_t = `MW_PICK(Cfg),
     parameter type back_t = `MW_BACK(Cfg),
     parameter type index_t = `MW_INDEX(Cfg),
+    parameter type counted_t = `MW_COUNTED(Cfg),
     parameter type home_row_t = `MW_HOME_ROW(Cfg)
 ) (
     input  wire logic                     clk_i,
@@ -106,8 +107,9 @@ module hub #(
     bundle_pkg::count_t counts, notified_counts, once;  // of COUNTS; and of lists; and each
                                                         // of a source once
     bundle_pkg::source_flag_t said;
-    logic list_counts, rows_here, copies_here;
-    logic [2**Cfg.LocalW-1:0] lists_here;
+    logic list_counts, copies_here;
+    counted_t counted;
+    bundle_pkg::layer_rows_t layer_rows;
     bundle_pkg::event_t flag;
     logic [4:0] event_idx;
 
@@ -115,6 +117,9 @@ module hub #(
     assign ev_o.flag_idx = flag.idx;
     assign ev_o.event_idx = event_idx;
     assign ev_o.counts = once.valid && once.last;
+    assign ev_o.row = layer_rows.row;
+    assign ev_o.rows_done = layer_rows.done;
+    assign counts_all_o = layer_rows.counted;
 
     // ---- receive side ----
     bundle_pkg::landed_t trk;
@@ -140,17 +145,14 @@ module hub #(
         .loaded_o(loaded),
         .cnt_i(once),
         .cnt_list_i(list_counts),
-        .counted_i(rows_here),
-        .said_i(lists_here),
+        .counted_i(counted),
         .push_i,
         .push_ready_o,
         .stat_le_i,
         .stat_o,
-        .counts_all_o,
-        .rows_done_o(ev_o.rows_done),
+        .rows_o(layer_rows),
         .list_i,
         .list_o,
-        .ev_row_o(ev_o.row),
         .err_o(err_o[ErrRows]),
         .idle_o(rows_idle)
     );
@@ -161,11 +163,10 @@ module hub #(
     logic [TokenW-1:0] own_first;
     assign own_first = TokenW'(cfg.port) << cfg.token_shift;
     bundle_pkg::arm_t arm;
-    logic rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_ready;
-    index_t tok;  // all own experts of this token have finished
+    bundle_pkg::token_t rsig;
+    logic rsig_ready, own_ready, rdy_ready, arm_ready, tok_ready;
+    index_t rdy, tok;  // own tokens: ready for combine; all own experts have finished
     logic tok_idle;
-    logic [TokenW-1:0] rsig_token, rdy_token;
-    logic [Cfg.TokensLog2-1:0] rdy_index;
     marked_t rxst;
     marked_t rxreq;
     stream_t rxres;
@@ -194,9 +195,9 @@ module hub #(
         .cfg_i(cfg),
         .rx_i(dn_i),
         .crd_o(dn_crd_o),
-        .sig_valid_o(rsig_valid),
+        .sig_valid_o(rsig.valid),
         .sig_ready_i(rsig_ready),
-        .sig_token_o(rsig_token),
+        .sig_token_o(rsig.token),
         .ev_valid_o(ev_o.event_valid),
         .ev_ready_i,
         .ev_idx_o(event_idx),
@@ -358,9 +359,8 @@ module hub #(
         .cnt_i(notified_counts),
         .cnt_list_i(list_counts),
         .cnt_o(once),
-        .rows_here_o(rows_here),
+        .counted_o(counted),
         .copies_here_o(copies_here),
-        .lists_o(lists_here),
         .err_o(twice_err)
     );
 
@@ -380,29 +380,25 @@ module hub #(
         .cfg_i(cfg),
         .sweep_i,
         .sweep_busy_o(tokens_sweep_busy),
-        .arm_valid_i(arm.valid),
+        .arm_i(arm),
         .arm_ready_o(arm_ready),
-        .arm_token_i(arm.token),
-        .arm_count_i(arm.count),
-        .arm_remote_i(arm.remote),
-        .sig_valid_i(returns ? slot.valid : rsig_valid),
-        .sig_ready_o(sig_ready),
-        .sig_token_i(returns ? own_first | slot.token : rsig_token),
-        .sig_bytes_i(slot.bytes),
-        .own_valid_i(own.valid),
+        .own_i(own),
         .own_ready_o(own_ready),
-        .own_token_i(own.token),
-        .rdy_valid_o(rdy_valid),
+        .sig_i(
+        '{
+            valid: returns ? slot.valid : rsig.valid,
+            token: returns ? own_first | slot.token : rsig.token
+        }
+        ),
+        .sig_ready_o(sig_ready),
+        .sig_bytes_i(slot.bytes),
+        .rdy_o(rdy),
         .rdy_ready_i(rdy_ready),
-        .rdy_token_o(rdy_index),
-        .lane_valid_o(tok.valid),
+        .lane_o(tok),
         .lane_ready_i(tok_ready),
-        .lane_token_o(tok.index),
         .err_o(tokens_err),
         .idle_o(tok_idle)
     );
-
-    assign rdy_token = TokenW'(rdy_index);
 
     // ---- send side ----
     share_t share;
@@ -724,7 +720,7 @@ module hub #(
         .cmd_ready_o(cmd_ready_o[HubCombine]),
         .cmd_i,
         .retire_o(retire_o[HubCombine]),
-        .rdy_i('{valid: rdy_valid, token: rdy_token}),
+        .rdy_i('{valid: rdy.valid, token: TokenW'(rdy.index)}),
         .rdy_ready_o(rdy_ready),
         .tok_done_o(tok_done),
         .own_base_i(own_base),

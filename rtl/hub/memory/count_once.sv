@@ -5,18 +5,20 @@
 // list (FLAG LIST).
 //
 // Ports: A packet passes word by word (cnt_o) in its cycle. cnt_o.last marks the word that
-// completes what its source counts. rows_here_o: the rows of every source, or every list, are
-// counted. copies_here_o: the copies of every source are. lists_o: these lists are counted. go_i
-// clears all of them, unless the layer uses a handle (cached), whose counts they are.
+// completes what its source counts. counted_o: the rows of every source, or every list, are
+// counted, and which lists are. copies_here_o: the copies of every source are. go_i clears all of
+// them, unless the layer uses a handle (cached), whose counts they are.
 // Order: The order of the words. A packet's words come without others between.
 // Back-pressure: None.
-// Latency: rows_here_o, copies_here_o and lists_o change in the cycle after the last word.
+// Latency: counted_o and copies_here_o change in the cycle after the last word.
 // Errors: COUNT, with its last word, for a packet whose source has counted the same before, or half
 // of it. It is discarded.
 `default_nettype none
+`include "bundles.svh"
 
 module count_once #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type counted_t = `MW_COUNTED(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -27,9 +29,8 @@ module count_once #(
     input  wire logic               cnt_list_i,  // it is that of a list
     output bundle_pkg::count_t      cnt_o,
 
-    output logic                     rows_here_o,
-    output logic                     copies_here_o,
-    output logic [2**Cfg.LocalW-1:0] lists_o,  // none without SourceLists
+    output counted_t counted_o,  // no lists without SourceLists
+    output logic     copies_here_o,
 
     output bundle_pkg::error_t err_o
 );
@@ -84,9 +85,9 @@ module count_once #(
         assign list = cnt_i.idx[Cfg.LocalW-1:0];
         assign listed = lists_q[list];
         assign counted = 12'(cfg_i.local_experts) * 12'(Cfg.N);
-        assign lists_o = lists_q;
+        assign counted_o.lists = lists_q;
 
-        assign rows_here_o = cfg_i.source_lists ? counted_q == counted : all_rows;
+        assign counted_o.all = cfg_i.source_lists ? counted_q == counted : all_rows;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || anew) begin
@@ -98,8 +99,8 @@ module count_once #(
             end
         end
     end else begin : gen_no_lists
-        assign {listed, lists_o} = '0;
-        assign rows_here_o = all_rows;
+        assign {listed, counted_o.lists} = '0;
+        assign counted_o.all = all_rows;
     end
 
     assign copies_here_o = copies_q == '1;

@@ -26,9 +26,11 @@
 // and for counts that no number holds.
 `default_nettype none
 `include "assert.svh"
+`include "bundles.svh"
 
 module row_tracker #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type counted_t = `MW_COUNTED(Cfg),
     parameter int unsigned LeftW = 16  // bits of a row's bytes with its gate weights
 ) (
     input  wire logic                clk_i,
@@ -41,21 +43,17 @@ module row_tracker #(
     input  wire bundle_pkg::landed_t trk_i,
     output bundle_pkg::token_t       loaded_o, // the number of a row that is loaded and complete
 
-    input  wire bundle_pkg::count_t       cnt_i,
-    input  wire logic                     cnt_list_i,  // it is all of a list, which is complete and
-                                                       // stays so, or COUNT
-    input  wire logic                     counted_i,   // the counts of all GPUs are here, from the
-                                                       // cycle behind the last
-    input  wire logic [2**Cfg.LocalW-1:0] said_i,      // and of these lists
+    input  wire bundle_pkg::count_t cnt_i,
+    input  wire logic               cnt_list_i,  // it is all of a list, which is complete and
+                                                 // stays so, or COUNT
+    input  wire counted_t           counted_i,   // from the cycle behind the last count
 
     input  wire bundle_pkg::push_t push_i,
     output logic                   push_ready_o,
 
     input  wire logic [node_pkg::ExpertW-1:0] stat_le_i,
     output bundle_pkg::stat_t                 stat_o,
-    output logic                              counts_all_o,
-    output logic                              rows_done_o,
-    output logic                              ev_row_o,
+    output bundle_pkg::layer_rows_t           rows_o,
 
     input  wire bundle_pkg::list_req_t list_i,
     output bundle_pkg::list_rsp_t      list_o,
@@ -315,7 +313,7 @@ module row_tracker #(
         );
         assign exp_val = !cnt_list_i ? cnt_i.val[NumW-1:0] : rows_of(said, cfg_i.epoch);
         assign early = exp_ours && cnt_list_i && exp_val != cnt_i.val[NumW-1:0];
-        assign said_late = !pushed_q && said_i[t_q.le];
+        assign said_late = !pushed_q && counted_i.lists[t_q.le];
     end else begin : gen_no_lists
         assign exp_val = cnt_i.val[NumW-1:0];
         assign {early, said_late} = '0;
@@ -331,17 +329,18 @@ module row_tracker #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             missing_q <= (go_i && cached) ? all : '0;
-            counts_all_o <= 1'b0;
-            rows_done_o <= 1'b0;
+            rows_o.counted <= 1'b0;
+            rows_o.done <= 1'b0;
         end else begin
-            if (exp_ours || ev_row_o)
+            if (exp_ours || rows_o.row)
                 missing_q <= missing_q
                              + (exp_ours ? (Cfg.RowsLog2+2)'(exp_val) : '0)
-                             - (Cfg.RowsLog2+2)'(ev_row_o);
+                             - (Cfg.RowsLog2+2)'(rows_o.row);
             // when stat_* show the last row, too
-            counts_all_o <= !push_i.more && (counts_all_o || (push_i.last && !append_q)
-                                             || counted_i);
-            rows_done_o <= counts_all_o && (missing_q == '0 || pushed_q) && !exp_ours && !append_q;
+            rows_o.counted <= !push_i.more && (rows_o.counted || (push_i.last && !append_q)
+                                             || counted_i.all);
+            rows_o.done <= rows_o.counted && (missing_q == '0 || pushed_q) && !exp_ours
+                           && !append_q;
         end
     end
 
@@ -387,7 +386,7 @@ module row_tracker #(
                          || late;
     assign err_o.code = ((trk_q && left[LeftW]) || early || late) ? error_pkg::ERR_COUNT
                         : error_pkg::ERR_BOUNDS;
-    assign ev_row_o = append && (loads ? loaded_q : !pushed_q);
+    assign rows_o.row = append && (loads ? loaded_q : !pushed_q);
     assign loaded_o.valid = append_q && loaded_q;
     assign loaded_o.token = node_pkg::TokenW'({t_q.token, t_q.pos});
     assign idle_o = !trk_q && !append_q && !sweep_q;

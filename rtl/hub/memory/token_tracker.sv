@@ -12,7 +12,7 @@
 // come in that cycle. Nothing is taken while sweep_busy_o. go_i empties the ready queue: a layer
 // that takes its tokens in order leaves it full.
 // - With switch-initiated reductions (switch_reductions), counts are of own experts only, and sig_*
-//   are GRANTs. A token with remote experts (arm_remote_i) is ready with its GRANT. When its own
+//   are GRANTs. A token with remote experts (arm_i.remote) is ready with its GRANT. When its own
 //   experts, if any, have finished, lane_* reports that to the switch.
 // - With tile reductions, which nothing arms, a token is ready with its first GRANT.
 // - Where rows return (row_returns), sig_* are bytes in memory of the slots of a token. Each
@@ -27,9 +27,11 @@
 // token that waits for something else, too. With tile reductions, COUNT for the second GRANT of a
 // token.
 `default_nettype none
+`include "bundles.svh"
 
 module token_tracker #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type index_t = `MW_INDEX(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -38,29 +40,18 @@ module token_tracker #(
     input  wire logic                sweep_i,
     output logic                     sweep_busy_o,
 
-    input  wire logic                        arm_valid_i,
-    output logic                             arm_ready_o,
-    input  wire logic [node_pkg::TokenW-1:0] arm_token_i,
-    input  wire logic [4:0]                  arm_count_i,
-    // it waits for a GRANT, too; only with switch-initiated reductions
-    input  wire logic                        arm_remote_i,
+    input  wire bundle_pkg::arm_t   arm_i,
+    output logic                    arm_ready_o,
+    input  wire bundle_pkg::token_t own_i,
+    output logic                    own_ready_o,
+    input  wire bundle_pkg::token_t sig_i,
+    output logic                    sig_ready_o,
+    input  wire logic [7:0]         sig_bytes_i,  // where rows return
 
-    input  wire logic                        own_valid_i,
-    output logic                             own_ready_o,
-    input  wire logic [node_pkg::TokenW-1:0] own_token_i,
-
-    input  wire logic                        sig_valid_i,
-    output logic                             sig_ready_o,
-    input  wire logic [node_pkg::TokenW-1:0] sig_token_i,
-    input  wire logic [7:0]                  sig_bytes_i,  // where rows return
-
-    output logic                      rdy_valid_o,
-    input  wire logic                 rdy_ready_i,
-    output logic [Cfg.TokensLog2-1:0] rdy_token_o,
-
-    output logic                      lane_valid_o,  // all own experts of this token have finished
-    input  wire logic                 lane_ready_i,
-    output logic [Cfg.TokensLog2-1:0] lane_token_o,
+    output index_t          rdy_o,
+    input  wire logic       rdy_ready_i,
+    output index_t          lane_o,  // all own experts of this token have finished
+    input  wire logic       lane_ready_i,
 
     output bundle_pkg::error_t err_o,
     output logic               idle_o
@@ -80,13 +71,13 @@ module token_tracker #(
     logic first;  // a GRANT with tile reductions: its token has no other
 
     assign open = !take_q && !sweep_q;
-    assign take = (arm_valid_i || own || sig_valid_i) && open;
+    assign take = (arm_i.valid || own || sig_i.valid) && open;
     assign arm_ready_o = open;
-    assign own = own_valid_i && own_room;
-    assign own_ready_o = open && !arm_valid_i && own_room;
-    assign sig_ready_o = open && !arm_valid_i && !own;
-    assign token = arm_valid_i ? arm_token_i[Cfg.TokW-1:0] : own ? own_token_i[Cfg.TokW-1:0]
-                   : sig_token_i[Cfg.TokW-1:0];
+    assign own = own_i.valid && own_room;
+    assign own_ready_o = open && !arm_i.valid && own_room;
+    assign sig_ready_o = open && !arm_i.valid && !own;
+    assign token = arm_i.valid ? arm_i.token[Cfg.TokW-1:0] : own ? own_i.token[Cfg.TokW-1:0]
+                   : sig_i.token[Cfg.TokW-1:0];
     assign index = token[Cfg.TokensLog2-1:0] & mask_q;
     assign mine = token == (home_first_q | Cfg.TokW'(index));
 
@@ -128,7 +119,7 @@ module token_tracker #(
         end
         always_ff @(posedge clk_i) begin
             if (take) begin
-                landed_q <= cfg_i.row_returns && !arm_valid_i && !own;
+                landed_q <= cfg_i.row_returns && !arm_i.valid && !own;
                 more_q <= sig_bytes_i;
             end else begin
                 landed_q <= 1'b0;
@@ -157,18 +148,18 @@ module token_tracker #(
         );
 
         always_ff @(posedge clk_i) begin
-            remote_q <= take && arm_remote_i && by_switch;
-            if (take) grant_q <= by_switch && !arm_valid_i && !own;
+            remote_q <= take && arm_i.remote && by_switch;
+            if (take) grant_q <= by_switch && !arm_i.valid && !own;
             if (!rst_ni) lane_valid_q <= 1'b0;
             else lane_valid_q <= (ended && held && !arm_q) || (lane_valid_q && !lane_ready_i);
-            if (ended && held && !arm_q) lane_token_o <= index_q;
+            if (ended && held && !arm_q) lane_o.index <= index_q;
         end
 
         assign waits = current && waited;
         assign first = Cfg.TileReductions && cfg_i.tile_reductions && grant_q && !arm_q;
         assign held = arm_q ? remote_q : waits && !(grant_q && live);
         assign own_room = !lane_valid_q;
-        assign lane_valid_o = lane_valid_q;
+        assign lane_o.valid = lane_valid_q;
     end else begin : gen_alone
         table_ram #(
             .Width($bits(entry_t)),
@@ -183,8 +174,8 @@ module token_tracker #(
             .rdata_o(entry)
         );
 
-        assign {grant_q, first, waits, held, own_room, lane_valid_o} = 6'b000010;
-        assign lane_token_o = '0;
+        assign {grant_q, first, waits, held, own_room, lane_o.valid} = 6'b000010;
+        assign lane_o.index = '0;
     end
 
     assign current = entry.epoch == cfg_i.epoch;
@@ -204,10 +195,10 @@ module token_tracker #(
             sweep_q <= sweep_q ? index_q != mask_q : sweep_i;
         end
         if (take) begin
-            arm_q <= arm_valid_i;
+            arm_q <= arm_i.valid;
             mine_q <= mine;
             index_q <= index;
-            count_q <= arm_count_i;
+            count_q <= arm_i.count;
         end else begin  // a sweep arms each token with 0, without a report
             arm_q <= 1'b1;
             mine_q <= 1'b1;
@@ -231,14 +222,14 @@ module token_tracker #(
         .valid_i(ready),
         .ready_o(rdy_room),
         .data_i(index_q),
-        .valid_o(rdy_valid_o),
+        .valid_o(rdy_o.valid),
         .ready_i(rdy_ready_i),
-        .data_o(rdy_token_o),
+        .data_o(rdy_o.index),
         .level_o(rdy_level)
     );
 
     assign sweep_busy_o = sweep_q;
-    assign idle_o = open && !lane_valid_o;  // what waits in the queue waits for combine
+    assign idle_o = open && !lane_o.valid;  // what waits in the queue waits for combine
 
     wire unused = &{1'b0, rdy_room, rdy_level};
 endmodule

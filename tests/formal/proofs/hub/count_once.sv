@@ -47,8 +47,8 @@ module prove_count_once #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     count_once #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i, .cfg_i(cfg),
-        .cnt_i, .cnt_list_i(list_i), .cnt_o(out), .rows_here_o(rows_here),
-        .copies_here_o(copies_here), .lists_o(lists), .err_o(err)
+        .cnt_i, .cnt_list_i(list_i), .cnt_o(out), .counted_o({rows_here, lists}),
+        .copies_here_o(copies_here), .err_o(err)
     );
 
     // ---- input: the words of a packet follow each other without words of others ----

@@ -89,10 +89,9 @@ module prove_row_tracker #(
 
     row_tracker #(.Cfg(Cfg), .LeftW(4)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
-        .trk_i(trk), .cnt_i, .cnt_list_i(1'b0), .counted_i(here_i), .said_i('0), .push_i(pushed),
+        .trk_i(trk), .cnt_i, .cnt_list_i(1'b0), .counted_i({here_i, 2'b00}), .push_i(pushed),
         .push_ready_o(push_ready), .stat_le_i(ExpertW'(stat_le_i)), .stat_o(stat),
-        .counts_all_o(counts_all),
-        .rows_done_o(rows_done), .ev_row_o(ev_row), .list_i(list_req), .list_o(list),
+        .rows_o({ev_row, counts_all, rows_done}), .list_i(list_req), .list_o(list),
         .err_o(err), .idle_o(idle)
     );
 

@@ -58,11 +58,13 @@ module prove_token_tracker #(
 
     token_tracker #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
-        .arm_valid_i, .arm_ready_o(arm_ready), .arm_token_i(TokenW'(arm_token_i)), .arm_count_i,
-        .arm_remote_i, .lane_valid_o(lane_valid), .lane_ready_i, .lane_token_o(lane_token),
-        .own_valid_i, .own_ready_o(own_ready), .own_token_i(TokenW'(own_token_i)),
-        .sig_valid_i, .sig_ready_o(sig_ready), .sig_token_i(TokenW'(sig_token_i)), .sig_bytes_i('0),
-        .rdy_valid_o(rdy_valid), .rdy_ready_i, .rdy_token_o(rdy_token),
+        .arm_i('{valid: arm_valid_i, token: TokenW'(arm_token_i), count: arm_count_i,
+                 remote: arm_remote_i}), .arm_ready_o(arm_ready),
+        .own_i('{valid: own_valid_i, token: TokenW'(own_token_i)}), .own_ready_o(own_ready),
+        .sig_i('{valid: sig_valid_i, token: TokenW'(sig_token_i)}), .sig_ready_o(sig_ready),
+        .sig_bytes_i('0),
+        .rdy_o({rdy_valid, rdy_token}), .rdy_ready_i,
+        .lane_o({lane_valid, lane_token}), .lane_ready_i,
         .err_o(err), .idle_o(idle)
     );
 

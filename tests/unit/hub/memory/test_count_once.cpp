@@ -60,7 +60,7 @@ struct bench : model<Vcount_once> {
             rows_here = rows_here && halves[s] == 3;
             copies_here = copies_here && copies[s];
         }
-        SAME(dut.rows_here_o, rows_here);
+        SAME(dut.counted_all_o, rows_here);
         SAME(dut.copies_here_o, copies_here);
         SAME(dut.cnt_valid_o, dut.cnt_valid_i && !twice());
         if (dut.cnt_valid_o) {

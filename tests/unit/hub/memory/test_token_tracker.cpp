@@ -193,16 +193,16 @@ struct tracker : model<Vtoken_tracker> {
     {
         errors.see(now, dut.err_valid_o, dut.err_code_o);
         if (dut.lane_valid_o)
-            assert_true(!finished.empty() && dut.lane_token_o == finished.front());
-        if (lanes.see(dut.lane_valid_o, dut.lane_ready_i, dut.lane_token_o)) {
+            assert_true(!finished.empty() && dut.lane_index_o == finished.front());
+        if (lanes.see(dut.lane_valid_o, dut.lane_ready_i, dut.lane_index_o)) {
             if (grants)
                 grants->push_back(first + finished.front());
             finished.pop_front();
             notified++;
         }
         if (dut.rdy_valid_o)
-            assert_true(!ready.empty() && dut.rdy_token_o == ready.front());
-        if (out.see(dut.rdy_valid_o, dut.rdy_ready_i, dut.rdy_token_o) && !dut.go_i) {
+            assert_true(!ready.empty() && dut.rdy_index_o == ready.front());
+        if (out.see(dut.rdy_valid_o, dut.rdy_ready_i, dut.rdy_index_o) && !dut.go_i) {
             ready.pop_front();
             done++;
         }

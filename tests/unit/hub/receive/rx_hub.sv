@@ -150,7 +150,7 @@ module rx_hub #(
     bundle_pkg::count_t       counts, notified;
     bundle_pkg::source_flag_t said;
     logic                     cnt_list, said_idle, store_idle;
-    logic [2**Cfg.LocalW-1:0] lists_here;
+    `MW_COUNTED(Cfg)          counted;
     bundle_pkg::error_t       said_err, twice_err;
 
     rx_store #(.Cfg(Cfg), .LocPkts(LocPkts)) i_store (
@@ -182,8 +182,9 @@ module rx_hub #(
 
     count_once #(.Cfg(Cfg)) i_once (
         .clk_i, .rst_ni, .go_i, .cfg_i, .cnt_i(notified), .cnt_list_i(cnt_list), .cnt_o,
-        .rows_here_o, .copies_here_o, .lists_o(lists_here), .err_o(twice_err)
+        .counted_o(counted), .copies_here_o, .err_o(twice_err)
     );
+    assign rows_here_o = counted.all;
     assign err_o[4] = said_err.valid ? said_err : twice_err;
 
     assign flag_o = flag;
@@ -212,8 +213,9 @@ module rx_hub #(
     row_tracker #(.Cfg(Cfg)) i_rows (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_rows),
         .trk_i(trk),
-        .cnt_i(cnt_o), .cnt_list_i(cnt_list), .counted_i(rows_here_o), .said_i(lists_here),
-        .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o, .ev_row_o,
+        .cnt_i(cnt_o), .cnt_list_i(cnt_list), .counted_i(counted),
+        .push_i, .push_ready_o, .stat_le_i, .stat_o,
+        .rows_o({ev_row_o, counts_all_o, rows_done_o}),
         .list_i, .list_o, .loaded_o(),
         .err_o(err_o[2]), .idle_o(idle_o[3])
     );
@@ -221,12 +223,13 @@ module rx_hub #(
 
     token_tracker #(.Cfg(Cfg)) i_tokens (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_tokens),
-        .arm_valid_i, .arm_ready_o, .arm_token_i, .arm_count_i, .arm_remote_i,
-        .own_valid_i, .own_ready_o, .own_token_i,
-        .sig_valid_i(returns ? slot.valid : sig_valid), .sig_ready_o(tok_sig_ready),
-        .sig_token_i(returns ? own_first | slot.token : sig_token), .sig_bytes_i(slot.bytes),
-        .rdy_valid_o, .rdy_ready_i, .rdy_token_o,
-        .lane_valid_o(tok_valid_o), .lane_ready_i(tok_ready_i), .lane_token_o(tok_token_o),
+        .arm_i('{valid: arm_valid_i, token: arm_token_i, count: arm_count_i, remote: arm_remote_i}),
+        .arm_ready_o, .own_i('{valid: own_valid_i, token: own_token_i}), .own_ready_o,
+        .sig_i('{valid: returns ? slot.valid : sig_valid,
+                 token: returns ? own_first | slot.token : sig_token}),
+        .sig_ready_o(tok_sig_ready), .sig_bytes_i(slot.bytes),
+        .rdy_o({rdy_valid_o, rdy_token_o}), .rdy_ready_i,
+        .lane_o({tok_valid_o, tok_token_o}), .lane_ready_i(tok_ready_i),
         .err_o(err_o[3]), .idle_o(idle_o[4])
     );
 
