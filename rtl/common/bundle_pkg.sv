@@ -283,6 +283,14 @@ package bundle_pkg;
         logic                merge;
     } sends_t;
 
+    // What send_build reads in target_ram: a list, of its remote targets the one in the header, and
+    // which flit of its targets.
+    typedef struct packed {
+        logic [1:0] list;
+        logic [3:0] nth;
+        logic [2:0] word;
+    } target_at_t;
+
     // A reduction request at its hub: fields of the low half of its header. Where possible, a
     // field has the same bits as in a word of targets, which saves multiplexers.
     typedef struct packed {

@@ -249,6 +249,11 @@
     logic we; logic [1:0] list; logic [3:0] place; logic [Cfg.ExpW+3:0] data; \
     logic [packet_pkg::RowBits-1:0] row;}
 
+// Targets that are read: the one in the header, its row in its list (with source_lists), and a flit
+// of others.
+`define MW_TARGETS(Cfg) struct packed { \
+    logic [15:0] target0; logic [packet_pkg::RowBits-1:0] row; logic [Cfg.FlitW-1:0] flit;}
+
 // A write of a flit by a worker of rx_store. red: it is combined with the memory's contents, with
 // this type and operator. adds: with the last flit of a packet, its contributions to own row `row`.
 `define MW_STORE(Cfg) struct packed { \

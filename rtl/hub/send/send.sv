@@ -38,7 +38,9 @@ module send #(
     parameter type stream_t = `MW_STREAM(Cfg),
     parameter type listed_t = `MW_LISTED(Cfg),
     parameter type token_t = `MW_TOKEN(Cfg),
-    parameter type target_t = `MW_TARGET(Cfg)
+    parameter type target_t = `MW_TARGET(Cfg),
+    parameter type targets_t = `MW_TARGETS(Cfg),
+    parameter type flit_t = `MW_FLIT(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -125,6 +127,15 @@ module send #(
         logic [15:0]         ref_;     // of its FETCH
     } job_t;
 
+    // What send_read fetches for it.
+    typedef struct packed {
+        logic                         valid;
+        logic [Cfg.AddrW-1:0] from;           // its payload in own memory
+        logic [LenW-Cfg.FlitLog2-1:0] last;   // flits of it, less 1
+        logic                         ids;    // the expert IDs of the token follow the weights
+        job_t                         job;
+    } xfer_t;
+
     logic walk, picks, build_idle;
     logic [Cfg.TokensLog2:0] walk_end, range_end;
 
@@ -133,7 +144,8 @@ module send #(
     // ---- lists ----------------------------------------------------------------------------------
     listed_t entry;
     read_t walk_rd;
-    logic walk_done, entry_take, walk_rd_ready, walk_rvalid;
+    answer_t walk_answer;
+    logic walk_done, entry_take, walk_rd_ready;
     logic [3:0] k_last;
     assign k_last = 4'(cfg_i.k - 5'd1);
 
@@ -154,14 +166,14 @@ module send #(
         .pick_take_o,
         .rd_o(walk_rd),
         .rd_ready_i(walk_rd_ready),
-        .rd_i('{rvalid: walk_rvalid, rdata: rd_i.rdata}),
+        .rd_i(walk_answer),
         .entry_o(entry),
         .take_i(entry_take)
     );
 
     logic [Cfg.GpuW-1:0] look_gpu;
     logic [node_pkg::ExpertW-1:0] look_local;
-    logic [packet_pkg::RowBits-1:0] look_row, remote_row, own_row;
+    logic [packet_pkg::RowBits-1:0] look_row;
     logic look_take;
 
     list_rows #(
@@ -206,47 +218,38 @@ module send #(
         .err_o(list_err)
     );
 
-    logic [1:0] build_list;
-    logic [3:0] build_nth;
-    logic [2:0] build_word;
-    logic [15:0] remote0, own0;
-    logic [Cfg.FlitW-1:0] remote_flit, own_flit;
+    bundle_pkg::target_at_t build_at, own_at;
+    targets_t remote, own;
+
+    always_comb begin
+        own_at = build_at;
+        own_at.nth = '0;
+    end
 
     target_ram #(
         .Cfg(Cfg)
     ) i_remote (
         .clk_i,
         .wr_i(to_remote),
-        .rlist_i(build_list),
-        .word_i(build_word),
-        .nth_i(build_nth),
-        .target0_o(remote0),
-        .row_o(remote_row),
-        .flit_o(remote_flit)
+        .at_i(build_at),
+        .targets_o(remote)
     );
     target_ram #(
         .Cfg(Cfg)
     ) i_own (
         .clk_i,
         .wr_i(to_own),
-        .rlist_i(build_list),
-        .word_i(build_word),
-        .nth_i(4'd0),
-        .target0_o(own0),
-        .row_o(own_row),
-        .flit_o(own_flit)
+        .at_i(own_at),
+        .targets_o(own)
     );
 
     // ---- transfers ------------------------------------------------------------------------------
     bundle_pkg::sends_t sends;
-    logic drained, xfer_valid, xfer_take, xfer_ids, job_valid, job_take, job_waits, read_idle;
-    logic pay_valid, pay_take;
+    logic drained, xfer_take, cmd_xfer_take, job_valid, job_take, job_waits, read_idle, pay_take;
     logic read_all_idle, build_all_idle, all_idle;  // of loaded rows, too
-    job_t xfer, job, cmd_xfer;  // cmd_xfer: of an instruction
-    logic [Cfg.AddrW-1:0] xfer_from, cmd_from;
-    logic [LenW-Cfg.FlitLog2-1:0] xfer_last, cmd_last;
-    logic cmd_xfer_valid, cmd_xfer_take, cmd_ids;
-    logic [Cfg.FlitW-1:0] pay_data;
+    xfer_t xfer, cmd_xfer;  // cmd_xfer: of an instruction
+    job_t job;
+    flit_t pay;
 
     assign drained = read_idle && build_idle;
 
@@ -254,7 +257,7 @@ module send #(
         .Cfg(Cfg),
         .ShiftW(ShiftW),
         .PktsW(PktsW),
-        .job_t(job_t)
+        .xfer_t(xfer_t)
     ) i_transfers (
         .clk_i,
         .rst_ni,
@@ -281,12 +284,8 @@ module send #(
         .base_q_o,
         .base_row_i,
         .base_take_o,
-        .xfer_valid_o(cmd_xfer_valid),
-        .xfer_take_i(cmd_xfer_take),
         .xfer_o(cmd_xfer),
-        .xfer_from_o(cmd_from),
-        .xfer_last_o(cmd_last),
-        .xfer_ids_o(cmd_ids),
+        .xfer_take_i(cmd_xfer_take),
         .sends_o(sends),
         .err_o(cmd_err)
     );
@@ -324,27 +323,27 @@ module send #(
             .idle_o(row_idle)
         );
 
-        assign row = row_valid && (row_next_q || !cmd_xfer_valid);
+        assign row = row_valid && (row_next_q || !cmd_xfer.valid);
         assign row_take = xfer_take && row;
         assign cmd_xfer_take = xfer_take && !row;
-        assign xfer_valid = row_valid || cmd_xfer_valid;
-        assign xfer_from = row ? row_from : cmd_from;
-        assign xfer_last = row ? row_end[LenW-1:Cfg.FlitLog2] : cmd_last;
-        assign xfer_ids = !row && cmd_ids;
         assign answered_o = row_idle && all_idle;
 
         always_comb begin
             xfer = cmd_xfer;
+            xfer.valid = row_valid || cmd_xfer.valid;
+            xfer.ids = !row && cmd_xfer.ids;
             if (row) begin
-                xfer = '0;
-                xfer.answer = 1'b1;
-                xfer.poison = row_poison;
-                xfer.ref_ = row_ref;
-                xfer.st = !row_own;
-                xfer.loc = row_own;
-                xfer.addr = row_addr;
-                xfer.pkts = PktsW'(row_end >> 7);
-                xfer.tail = row_end[6:0];
+                xfer.from = row_from;
+                xfer.last = row_end[LenW-1:Cfg.FlitLog2];
+                xfer.job = '0;
+                xfer.job.answer = 1'b1;
+                xfer.job.poison = row_poison;
+                xfer.job.ref_ = row_ref;
+                xfer.job.st = !row_own;
+                xfer.job.loc = row_own;
+                xfer.job.addr = row_addr;
+                xfer.job.pkts = PktsW'(row_end >> 7);
+                xfer.job.tail = row_end[6:0];
             end
         end
         always_ff @(posedge clk_i) begin
@@ -352,9 +351,7 @@ module send #(
             else if (xfer_take) row_next_q <= !row;
         end
     end else begin : gen_no_loads
-        assign {xfer_valid, xfer, xfer_from, xfer_last, xfer_ids} = {
-            cmd_xfer_valid, cmd_xfer, cmd_from, cmd_last, cmd_ids
-        };
+        assign xfer = cmd_xfer;
         assign cmd_xfer_take = xfer_take;
         assign {fetch_room_o, own_ready_o, answered_o} = 3'b001;
     end
@@ -362,18 +359,14 @@ module send #(
     send_read #(
         .Cfg(Cfg),
         .LenW(LenW),
-        .job_t(job_t)
+        .job_t(job_t),
+        .xfer_t(xfer_t)
     ) i_read (
         .clk_i,
         .rst_ni,
         .k_last_i(k_last),
-        .xfer_valid_i(xfer_valid),
-        .xfer_take_o(xfer_take),
         .xfer_i(xfer),
-        .from_i(xfer_from),
-        .last_i(xfer_last),
-        .ids_i(xfer_ids),
-        .cut_i(xfer.cut),
+        .xfer_take_o(xfer_take),
         .scatter_i(cfg_i.scatter),
         .job_valid_o(job_valid),
         .job_take_i(job_take),
@@ -381,16 +374,14 @@ module send #(
         .waits_o(job_waits),
         .idle_o(read_idle),
         .all_idle_o(read_all_idle),
-        .walk_valid_i(walk_rd.valid),
+        .walk_i(walk_rd),
         .walk_ready_o(walk_rd_ready),
-        .walk_addr_i(walk_rd.addr),
-        .walk_rvalid_o(walk_rvalid),
+        .walk_o(walk_answer),
         .rd_o,
         .rd_ready_i,
         .rd_i,
-        .pay_valid_o(pay_valid),
-        .pay_take_i(pay_take),
-        .pay_data_o(pay_data)
+        .pay_o(pay),
+        .pay_take_i(pay_take)
     );
 
     // ---- packets --------------------------------------------------------------------------------
@@ -405,27 +396,16 @@ module send #(
     ) i_build (
         .clk_i,
         .rst_ni,
-        .port_i(cfg_i.port),
-        .epoch_i(cfg_i.epoch),
-        .k_i(cfg_i.k),
+        .cfg_i,
         .sends_i(sends),
-        .scatter_i(cfg_i.scatter),
-        .once_i(Cfg.TargetListCache && cfg_i.target_list_cache),
-        .by_switch_i(Cfg.SwitchReductions && cfg_i.switch_reductions),
         .job_valid_i(job_valid),
         .job_take_o(job_take),
         .job_i(job),
-        .list_o(build_list),
-        .nth_o(build_nth),
-        .row_i(remote_row),
-        .word_o(build_word),
-        .remote0_i(remote0),
-        .remote_flit_i(remote_flit),
-        .own0_i(own0),
-        .own_flit_i(own_flit),
-        .pay_valid_i(pay_valid),
+        .at_o(build_at),
+        .remote_i(remote),
+        .own_i(own),
+        .pay_i(pay),
         .pay_take_o(pay_take),
-        .pay_data_i(pay_data),
         .st_o(own_pkt[0]),
         .st_ready_i(own_ready[0]),
         .loc_o(own_pkt[1]),
@@ -466,8 +446,6 @@ module send #(
     // ---- errors ---------------------------------------------------------------------------------
     assign err_o.valid = list_err.valid || cmd_err.valid;
     assign err_o.code = list_err.valid ? list_err.code : cmd_err.code;
-
-    wire unused = &{1'b0, own_row};
 endmodule
 
 `default_nettype wire

@@ -22,41 +22,27 @@
 module send_build #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type flit_t = `MW_FLIT(Cfg),
+    parameter type targets_t = `MW_TARGETS(Cfg),
     parameter int unsigned PktsW = 8,  // of a packet's number inside a transfer
     parameter int unsigned AddrW = 48,  // bits of an address that may be set
     parameter type job_t = logic  // see send
 ) (
-    input  wire logic clk_i,
-    input  wire logic rst_ni,
-
-    // constant during an instruction
-    input  wire packet_pkg::port_t  port_i,
-    input  wire logic [1:0]         epoch_i,
-    input  wire logic [4:0]         k_i,
-    input  wire bundle_pkg::sends_t sends_i,
-    input  wire logic [2:0]         scatter_i,
-    input  wire logic               once_i,       // the first packet of a token carries its
-                                                  // targets, for all of them
-    input  wire logic               by_switch_i,  // gate weights on the uplink make the switch
-                                                  // open the reduction
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
+    input  wire bundle_pkg::sends_t  sends_i,  // constant during an instruction
 
     input  wire logic job_valid_i,
     output logic      job_take_o,
     input  wire job_t job_i,
 
-    output logic [1:0]                          list_o,
-    output logic [3:0]                          nth_o,  // of its remote targets, in the header
-    input  wire logic [packet_pkg::RowBits-1:0] row_i,  // that it becomes in its list,
-                                                        // with sends_i.lists
-    output logic [2:0]                          word_o,
-    input  wire logic [15:0]                    remote0_i,
-    input  wire logic [Cfg.FlitW-1:0]           remote_flit_i,
-    input  wire logic [15:0]                    own0_i,
-    input  wire logic [Cfg.FlitW-1:0]           own_flit_i,
+    output bundle_pkg::target_at_t at_o,
+    input  wire targets_t          remote_i,
+    input  wire targets_t          own_i,
 
-    input  wire logic                 pay_valid_i,
-    output logic                      pay_take_o,
-    input  wire logic [Cfg.FlitW-1:0] pay_data_i,
+    input  wire flit_t pay_i,
+    output logic       pay_take_o,
 
     output stream_t   st_o,
     input  wire logic st_ready_i,
@@ -83,6 +69,11 @@ module send_build #(
     bundle_pkg::sends_t sends;
     logic last_pkt, step, pay_step, head_step, pkt_end, job_end;
     logic out_answer_q;  // the flits that are offered are an answer's
+    logic once;  // the first packet of a token carries its targets, for all of them
+    logic by_switch;  // gate weights on the uplink make the switch open the reduction
+
+    assign once = Cfg.TargetListCache && cfg_i.target_list_cache;
+    assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
 
     always_comb begin
         sends = sends_i;
@@ -96,12 +87,12 @@ module send_build #(
     assign rowsp = Cfg.RowSparse && sends.rowsp;
     assign dyn = sends.opcode == OP_DYMULTIMEM_ST || rowsp;
     assign meta = sends.meta && gate_q;
-    assign follows = once_i && dyn && !rowsp && !sends.flat && (pkt_q != '0 || gate_q);
+    assign follows = once && dyn && !rowsp && !sends.flat && (pkt_q != '0 || gate_q);
     assign remote = rowsp ? 5'd1 : (dyn && !follows) ? remote_q : '0;
     assign own = (dyn && !follows) ? own_q : '0;
     assign last_pkt = pkt_q == pkts_q;
     assign len_last = !last_pkt ? (cut_q ? 7'd31 : 7'd127)
-                      : meta ? 7'({k_i, 2'b00} + 7'({k_i, 1'b0}) + 7'd3) : tail_q;
+                      : meta ? 7'({cfg_i.k, 2'b00} + 7'({cfg_i.k, 1'b0}) + 7'd3) : tail_q;
     assign job_end = pkt_end && last_pkt;
     assign job_take_o = job_valid_i && (!active_q || job_end);
     assign idle_o = !(active_q && !answer_q) && !((st_o.valid || loc_o.valid) && !out_answer_q);
@@ -122,8 +113,8 @@ module send_build #(
             gate_q <= job_i.gate;
             cut_q <= job_i.cut;
             dst_q <= job_i.dst;
-            list_o <= job_i.list_no;
-            nth_o <= job_i.nth;
+            at_o.list <= job_i.list_no;
+            at_o.nth <= job_i.nth;
             remote_q <= job_i.remote;
             own_q <= job_i.own;
             token_q <= job_i.token;
@@ -148,7 +139,7 @@ module send_build #(
     assign room = (!st_o.valid || st_ready_i) && (!loc_o.valid || loc_ready_i);
     assign word = head_q - 3'(Cfg.HeadFlits - 1);  // 0 beside target 0, then the number of
                                                    // the target flit + 1
-    assign word_o = word;
+    assign at_o.word = word;
     assign st_tgt = st_q && word < target_flits(remote);
     assign loc_tgt = loc_q && word < target_flits(own);
     assign head_last = word != '1 && !st_tgt && !loc_tgt;
@@ -185,27 +176,27 @@ module send_build #(
     logic [2:0] wl;
     logic [3:0] all;
     logic [WW-1:0] w_words;  // words of the last flit of weights, 0: all
-    assign wl = 3'((k_i - 5'd1) >> WW);
-    assign all = 4'(wl) + 4'd1 + 4'((k_i + 5'(2 * Cfg.Words - 1)) >> (WW + 1));
-    assign w_words = k_i[WW-1:0];
+    assign wl = 3'((cfg_i.k - 5'd1) >> WW);
+    assign all = 4'(wl) + 4'd1 + 4'((cfg_i.k + 5'(2 * Cfg.Words - 1)) >> (WW + 1));
+    assign w_words = cfg_i.k[WW-1:0];
     assign weights_last = meta && in_q == {1'b0, wl};
     assign used_up = meta && in_q == all;
     assign absorb = weights_last && w_words != '0 && {1'b0, w_words} < (WW + 1)'(Cfg.Words - 1);
-    assign pay_use = active_q && in_pay_q && pay_valid_i && !used_up && room;
-    assign pay_ready = used_up || (pay_valid_i && !absorb);
+    assign pay_use = active_q && in_pay_q && pay_i.valid && !used_up && room;
+    assign pay_ready = used_up || (pay_i.valid && !absorb);
     assign pay_take_o = pay_use;
 
     for (genvar l = 0; l < Cfg.Words; l++) begin : gen_word
         logic [WW-1:0] from;
         assign from = WW'(l) - rot_q;
-        assign turned[l] = pay_data_i[32*from+:32];
+        assign turned[l] = pay_i.data[32*from+:32];
         if (l == Cfg.Words - 1) begin : gen_top
             assign pay_data[32*l+:32] = turned[l];
         end else begin : gen_low
             logic [31:0] carry_q, left;  // word left of this flit, where there is any
             logic keep;
             assign keep = (WW + 1)'(l) < {1'b0, rot_q};
-            assign left = (Cfg.Words == 2) ? pay_data_i[Cfg.FlitW-1-:32] : turned[l];
+            assign left = (Cfg.Words == 2) ? pay_i.data[Cfg.FlitW-1-:32] : turned[l];
             assign pay_data[32*l+:32] = keep ? carry_q : turned[l];
 
             always_ff @(posedge clk_i) begin
@@ -218,7 +209,7 @@ module send_build #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni || pkt_end) rot_q <= '0;
         else if (head_step && meta) rot_q <= WW'(1);
-        else if (pay_use && weights_last) rot_q <= k_i[WW-1:0] + 1'b1;
+        else if (pay_use && weights_last) rot_q <= cfg_i.k[WW-1:0] + 1'b1;
         if (!in_pay_q) in_q <= '0;
         else if (pay_use) in_q <= in_q + 1'b1;
     end
@@ -271,7 +262,7 @@ module send_build #(
         scatter_order #(
             .Width(PktsW)
         ) i_order (
-            .scatter_i,
+            .scatter_i(cfg_i.scatter),
             .index_i(pkt_q),
             .last_i(pkts_q),
             .place_o(place)
@@ -284,7 +275,7 @@ module send_build #(
     // ... and of a row that is loaded: target0 is the group's number, or what its FETCH said
     assign multi = sends.opcode == OP_MULTIMEM_ST || red || answer_q;
     assign group = (Cfg.SumEntries != 0 && red) ? sends.group + 16'(dst_q) : sends.group;
-    assign opens = by_switch_i && dyn && !rowsp && gate_q && !sends.flat;
+    assign opens = by_switch && dyn && !rowsp && gate_q && !sends.flat;
     assign op = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends.opcode;
     assign len = 8'(len_last) + 8'd1;
     assign addr_sum = {1'b0, addr_q[SumW-1:StepW]} + addr_step;
@@ -326,26 +317,26 @@ module send_build #(
                 both_q <= pay_data;
             end else if (head_q >= 3'(Cfg.HeadFlits)) begin
                 both_q <= '0;
-                st_own_q <= remote_flit_i;
-                loc_own_q <= own_flit_i;
+                st_own_q <= remote_i.flit;
+                loc_own_q <= own_i.flit;
             end else begin
                 both_q <= Cfg.FlitW'(head_both(
-                    addr, len, dyn && gate_q, port_i, epoch_i
+                    addr, len, dyn && gate_q, cfg_i.port, cfg_i.epoch
                 ) >> (head_half ? Cfg.FlitW : 0));
                 st_own_q <= Cfg.FlitW'(head_own(
                     op,
                     dst_q,
                     remote,
-                    follows ? '0 : dyn ? remote0_i : multi ? group : '0,
+                    follows ? '0 : dyn ? remote_i.target0 : multi ? group : '0,
                     opens,
                     (opens && own_q != '0) || sends.merge,
-                    (Cfg.SourceLists && sends.lists) ? row_i : '0
+                    (Cfg.SourceLists && sends.lists) ? remote_i.row : '0
                 ) >> (head_half ? Cfg.FlitW : 0));
                 loc_own_q <= Cfg.FlitW'(head_own(
                     rowsp ? OP_DYMULTIMEM_ST : (dyn || red || answer_q) ? sends.opcode : OP_ST,
-                    port_i,
+                    cfg_i.port,
                     own,
-                    (dyn && !follows) ? own0_i : '0,
+                    (dyn && !follows) ? own_i.target0 : '0,
                     1'b0,
                     sends.merge,
                     '0
@@ -358,7 +349,7 @@ module send_build #(
                "a flit for the uplink changes before it is taken")
     `MW_STABLE(loc_o.valid, loc_ready_i, {loc_o.last, loc_o.data},
                "a flit for this GPU changes before it is taken")
-    `MW_CONTRACT(pay_take_o, pay_valid_i, "a payload flit is taken that is not there")
+    `MW_CONTRACT(pay_take_o, pay_i.valid, "a payload flit is taken that is not there")
 endmodule
 
 `default_nettype wire

@@ -4,7 +4,7 @@
 //
 // Function: A transfer enters slot b while its payload is being read. Slot a after it waits for
 // send_build. One transfer is therefore being built, one waits, and the payload of a third is being
-// read. With ids_i the entries of the token's row of the routing table follow the payload.
+// read. With xfer_i.ids the entries of the token's row of the routing table follow the payload.
 // Order: Transfers, and their flits, as they were taken. Payload is requested when the queue has a
 // place for it. route_walk goes first, but a request that memory has not taken is not replaced.
 // Back-pressure: rd_ready_i, pay_take_i and job_take_i. Answers are always taken.
@@ -17,22 +17,18 @@ module send_read #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type read_t = `MW_READ(Cfg),
     parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type flit_t = `MW_FLIT(Cfg),
     parameter int unsigned LenW = 15,  // of the bytes of a transfer
-    parameter type job_t = logic  // see send
+    parameter type job_t = logic,  // see send
+    parameter type xfer_t = logic
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
     input  wire logic [3:0] k_last_i,  // entries of a row of the routing table, less 1
 
-    input  wire logic                         xfer_valid_i,
-    output logic                              xfer_take_o,
-    input  wire job_t                         xfer_i,
-    input  wire logic [Cfg.AddrW-1:0]         from_i,
-    input  wire logic [LenW-Cfg.FlitLog2-1:0] last_i,  // flits, less 1
-    input  wire logic                         ids_i,
-    input  wire logic                         cut_i,   // its packets have 32 bytes, in the order
-                                                       // of scatter_order
-    input  wire logic [2:0]                   scatter_i,
+    input  wire xfer_t      xfer_i,
+    output logic            xfer_take_o,
+    input  wire logic [2:0] scatter_i,    // of a transfer with job.cut
 
     output logic      job_valid_o,  // slot a
     input  wire logic job_take_i,
@@ -42,18 +38,16 @@ module send_read #(
     output logic      idle_o,
     output logic      all_idle_o,   // no slot does, of any
 
-    input  wire logic                 walk_valid_i,
-    output logic                      walk_ready_o,
-    input  wire logic [Cfg.AddrW-1:0] walk_addr_i,
-    output logic                      walk_rvalid_o,  // with rd_i.rdata
+    input  wire read_t walk_i,
+    output logic       walk_ready_o,
+    output answer_t    walk_o,
 
     output read_t        rd_o,
     input  wire logic    rd_ready_i,
     input  wire answer_t rd_i,
 
-    output logic                 pay_valid_o,
-    input  wire logic            pay_take_i,
-    output logic [Cfg.FlitW-1:0] pay_data_o
+    output flit_t     pay_o,
+    input  wire logic pay_take_i
 );
     localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes);
 
@@ -65,7 +59,7 @@ module send_read #(
     logic [LenW-Cfg.FlitLog2-1:0] flit_q, last_q;  // flit to request, last one
 
     assign move_b = b_valid_q && (!job_valid_o || job_take_i);
-    assign xfer_take_o = xfer_valid_i && (!reading_q || (pay_last && !ids_q))
+    assign xfer_take_o = xfer_i.valid && (!reading_q || (pay_last && !ids_q))
                          && (!b_valid_q || move_b);
     assign pay_last = pay_gnt && flit_q == last_q;
     assign waits_o = b_valid_q && !job_b_q.answer;
@@ -87,11 +81,11 @@ module send_read #(
         end
         if (move_b) job_o <= job_b_q;
         if (xfer_take_o) begin
-            job_b_q <= xfer_i;
-            row_q <= xfer_i.answer;
-            from_q <= from_i;
-            last_q <= last_i;
-            ids_q <= ids_i;
+            job_b_q <= xfer_i.job;
+            row_q <= xfer_i.job.answer;
+            from_q <= xfer_i.from;
+            last_q <= xfer_i.last;
+            ids_q <= xfer_i.ids;
         end else if (pay_last) begin
             from_q <= {from_q[Cfg.AddrW-1:SubW], SubW'(0)};
             last_q <= (LenW - Cfg.FlitLog2)'(k_last_i[3:Cfg.FlitLog2-1]);
@@ -119,7 +113,7 @@ module send_read #(
         );
         assign flit = Cfg.AddrW'(cut_q ? {pkt, flit_q[PktFlits-1:0]} : flit_q);
         always_ff @(posedge clk_i) begin
-            if (xfer_take_o) cut_q <= cut_i;
+            if (xfer_take_o) cut_q <= xfer_i.job.cut;
         end
     end else begin : gen_in_order
         assign flit = Cfg.AddrW'(flit_q);
@@ -133,12 +127,12 @@ module send_read #(
     logic [4:0] pay_level;
 
     assign pay_req = reading_q && slots_q != 4'(Slots);
-    assign walk_sel = walk_valid_i && !pay_wait_q;
-    assign rd_o.valid = pay_req || walk_valid_i;
-    assign rd_o.addr = walk_sel ? walk_addr_i : from_q + flit;
+    assign walk_sel = walk_i.valid && !pay_wait_q;
+    assign rd_o.valid = pay_req || walk_i.valid;
+    assign rd_o.addr = walk_sel ? walk_i.addr : from_q + flit;
     assign walk_ready_o = rd_ready_i && walk_sel;
     assign pay_gnt = pay_req && !walk_sel && rd_ready_i;
-    assign walk_rvalid_o = rd_i.rvalid && !for_pay;
+    assign walk_o = '{rvalid: rd_i.rvalid && !for_pay, rdata: rd_i.rdata};
     assign pay_rvalid = rd_i.rvalid && for_pay;
 
     lutram #(
@@ -176,16 +170,16 @@ module send_read #(
         .valid_i(pay_rvalid),
         .ready_o(pay_room),
         .data_i(rd_i.rdata),
-        .valid_o(pay_valid_o),
+        .valid_o(pay_o.valid),
         .ready_i(pay_take_i),
-        .data_o(pay_data_o),
+        .data_o(pay_o.data),
         .level_o(pay_level)
     );
 
     wire unused = &{1'b0, pay_room, pay_level};  // pay_room: a place in the queue is
     // there by slots_q
 
-    `MW_CONTRACT(pay_take_i, pay_valid_o, "a payload flit is taken that is not there")
+    `MW_CONTRACT(pay_take_i, pay_o.valid, "a payload flit is taken that is not there")
     `MW_CONTRACT(job_take_i, job_valid_o, "a transfer is taken that is not there")
     `MW_STABLE(job_valid_o, job_take_i, job_o, "a transfer changes before it is taken")
 endmodule

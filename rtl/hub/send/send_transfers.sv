@@ -15,7 +15,7 @@
 // flags.0. st.rowsp sends both for each remote target in the order of its list, then for its own
 // targets together. st sends to GPUs p + 1, p + 2, ... modulo N, and to p last. multimem.red with
 // flags 1 sends row i to p + 1, p + 2, ... modulo N without p, then row i + 1.
-// Back-pressure: xfer_take_i and arm_ready_i. With xfer_valid_o all fields are stable until
+// Back-pressure: xfer_take_i and arm_ready_i. With xfer_o.valid all fields are stable until
 // xfer_take_i.
 // Errors: The first error of an instruction is one pulse, and it makes no transfer:
 // - REDUCTION: the device does not support this reduction.
@@ -35,7 +35,7 @@ module send_transfers #(
     parameter type token_t = `MW_TOKEN(Cfg),
     parameter int unsigned ShiftW = 40,  // of a transfer's address
     parameter int unsigned PktsW = 8,  // of a packet's number inside a transfer
-    parameter type job_t = logic,  // see send
+    parameter type xfer_t = logic,  // see send
     localparam int unsigned LenW = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15,
     localparam int unsigned RowAW = Cfg.AddrW - $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)
 ) (
@@ -72,13 +72,8 @@ module send_transfers #(
     input  wire logic [node_pkg::RowW-1:0] base_row_i,
     output logic                           base_take_o,  // and count it
 
-    output logic                         xfer_valid_o,
-    input  wire logic                    xfer_take_i,
-    output job_t                         xfer_o,
-    output logic [Cfg.AddrW-1:0]         xfer_from_o,  // its payload in own memory
-    output logic [LenW-Cfg.FlitLog2-1:0] xfer_last_o,  // flits of it, less 1
-    output logic                         xfer_ids_o,   // the expert IDs of the token
-                                                       // follow the weights
+    output xfer_t     xfer_o,
+    input  wire logic xfer_take_i,
 
     // constant until the next instruction
     output bundle_pkg::sends_t sends_o,
@@ -482,9 +477,10 @@ module send_transfers #(
     logic [Cfg.MemBytesLog2+1:0] xfer_sum;
     logic [LenW-1:0] xfer_len, xfer_end;
     logic [14:0] row_bytes;
-    logic xfer_st, xfer_loc, cut;
+    logic xfer_valid, xfer_st, xfer_loc, cut;
+    logic [Cfg.AddrW-1:0] xfer_from;
 
-    assign xfer_valid_o = gate_q || state_q == ROW;
+    assign xfer_valid = gate_q || state_q == ROW;
 
     logic dst_own;
     packet_pkg::port_t to_port;
@@ -507,7 +503,7 @@ module send_transfers #(
             s_q[Cfg.MemBytesLog2+1] | xfer_sum[Cfg.MemBytesLog2+1],
             xfer_sum[Cfg.MemBytesLog2:0]
         };
-        xfer_from_o = !by_token ? from_byte_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
+        xfer_from = !by_token ? from_byte_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
                                   + (apart ? Cfg.AddrW'(s_q >> Cfg.FlitLog2) : '0)
                                   + Cfg.AddrW'(homes ? home_from >> Cfg.FlitLog2 : '0)
                     : !gate_q
@@ -527,9 +523,11 @@ module send_transfers #(
 
     assign cut = Cfg.RpmEntries != 0 && cfg_i.scatter != '0
                  && (is_st || is_linear || rowsp) && !gate_q && xfer_st;
-    assign xfer_last_o = xfer_end[LenW-1:Cfg.FlitLog2];
-    assign xfer_ids_o = is_st && gate_q;
-    assign xfer_o = '{
+    assign xfer_o.valid = xfer_valid;
+    assign xfer_o.from = xfer_from;
+    assign xfer_o.last = xfer_end[LenW-1:Cfg.FlitLog2];
+    assign xfer_o.ids = is_st && gate_q;
+    assign xfer_o.job = '{
             st: xfer_st,
             loc: xfer_loc,
             addr: xfer_addr,
@@ -548,12 +546,12 @@ module send_transfers #(
             ref_: '0
         };
 
-    `MW_STABLE(xfer_valid_o, xfer_take_i, {xfer_from_o, xfer_last_o},
+    `MW_STABLE(xfer_valid, xfer_take_i, {xfer_o.from, xfer_o.last},
                "a transfer changes before it is taken")
     `MW_STABLE(arm_o.valid, arm_ready_i, arm_o, "a token changes before it is armed")
     `MW_CONTRACT(arm_o.valid && cfg_i.in_flight != '0, 17'(in_flight_q) < 17'(cfg_i.in_flight),
                  "more tokens in flight than the layer allows")
-    `MW_CONTRACT(retire_o, drained_i && !xfer_valid_o,
+    `MW_CONTRACT(retire_o, drained_i && !xfer_valid,
                  "an instruction retires with a transfer on its way")
 endmodule
 

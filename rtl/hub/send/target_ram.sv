@@ -6,8 +6,8 @@
 // carries target 0 in its header, and the others from lane 0 of its first target flit on. Target
 // flit t is lanes 1 .. L-1 of word t and lane 0 of word t + 1, so the shift by one target is
 // wiring.
-// Ports: Read with word_i = 0 for the header (target0_o, which is target nth_i, 0 without
-// RowSparse), and word_i = t + 1 for target flit t (flit_o). Lanes after the end of a list hold old
+// Ports: Read with at_i.word = 0 for the header (target0, which is target at_i.nth, 0 without
+// RowSparse), and at_i.word = t + 1 for target flit t. Lanes after the end of a list hold old
 // targets.
 // Latency: Reads are asynchronous.
 `default_nettype none
@@ -16,32 +16,29 @@
 module target_ram #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type target_t = `MW_TARGET(Cfg),
+    parameter type targets_t = `MW_TARGETS(Cfg),
     localparam int unsigned WordW = 4 - Cfg.LaneW
 ) (
-    input  wire logic                      clk_i,
-    input  wire target_t                   wr_i,
-    input  wire logic [1:0]                rlist_i,
-    input  wire logic [2:0]                word_i,
-    input  wire logic [3:0]                nth_i,
-    output logic [15:0]                    target0_o,
-    output logic [packet_pkg::RowBits-1:0] row_o,  // of target nth_i, with SourceLists
-    output logic [Cfg.FlitW-1:0]           flit_o
+    input  wire logic                   clk_i,
+    input  wire target_t                wr_i,
+    input  wire bundle_pkg::target_at_t at_i,
+    output targets_t                    targets_o
 );
     logic [WordW-1:0] word_before, word_at[Cfg.Lanes];
     logic [Cfg.ExpW+3:0] lane[Cfg.Lanes];
 
-    assign word_before = WordW'(word_i - 1'b1);
+    assign word_before = WordW'(at_i.word - 1'b1);
 
     if (Cfg.RowSparse) begin : gen_any
-        assign target0_o = 16'(lane[nth_i[Cfg.LaneW-1:0]]);
+        assign targets_o.target0 = 16'(lane[at_i.nth[Cfg.LaneW-1:0]]);
     end else begin : gen_first
-        assign target0_o = 16'(lane[0]);
+        assign targets_o.target0 = 16'(lane[0]);
     end
 
     for (genvar l = 0; l < Cfg.Lanes; l++) begin : gen_lane
         always_comb begin
-            word_at[l] = (l == 0) ? word_i[WordW-1:0] : word_before;
-            if (Cfg.RowSparse && word_i == '0) word_at[l] = WordW'(nth_i >> Cfg.LaneW);
+            word_at[l] = (l == 0) ? at_i.word[WordW-1:0] : word_before;
+            if (Cfg.RowSparse && at_i.word == '0) word_at[l] = WordW'(at_i.nth >> Cfg.LaneW);
         end
 
         lutram #(
@@ -52,10 +49,10 @@ module target_ram #(
             .we_i(wr_i.we && wr_i.place[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
             .waddr_i({wr_i.list, wr_i.place[3:Cfg.LaneW]}),
             .wdata_i(wr_i.data),
-            .raddr_i({rlist_i, word_at[l]}),
+            .raddr_i({at_i.list, word_at[l]}),
             .rdata_o(lane[l])
         );
-        assign flit_o[16*((l+Cfg.Lanes-1)%Cfg.Lanes)+:16] = 16'(lane[l]);
+        assign targets_o.flit[16*((l+Cfg.Lanes-1)%Cfg.Lanes)+:16] = 16'(lane[l]);
     end
 
     if (Cfg.SourceLists) begin : gen_rows
@@ -67,11 +64,11 @@ module target_ram #(
             .we_i(wr_i.we),
             .waddr_i({wr_i.list, wr_i.place}),
             .wdata_i(wr_i.row),
-            .raddr_i({rlist_i, nth_i}),
-            .rdata_o(row_o)
+            .raddr_i({at_i.list, at_i.nth}),
+            .rdata_o(targets_o.row)
         );
     end else begin : gen_no_rows
-        assign row_o = '0;
+        assign targets_o.row = '0;
     end
 
 endmodule
