@@ -330,6 +330,12 @@ package bundle_pkg;
         logic [3:0] idx;
     } id_req_t;
 
+    // row_sum is done with a row. more: another row of its token follows.
+    typedef struct packed {
+        logic done;
+        logic more;
+    } summed_row_t;
+
     // A write of a term's address, in a cycle in which no flit arrives.
     typedef struct packed {
         logic       we;

@@ -98,6 +98,15 @@
     logic [Cfg.GroupW-1:0] group; red_pkg::red_t red; logic [14-Cfg.FlitLog2:0] last_flits; \
     logic [Cfg.AddrW-1:0] delta; logic [Cfg.LineW-1:0] copy;}
 
+// Requests of entries at entry_reader: of the routing table, for a place there (slot), of an own
+// token or (gathered) of one of the gathered table at gt_base; of the meta table, of a received
+// row. And what comes of a meta entry: its token (first), and, behind that, all of it (got).
+`define MW_ROUTE_ENTRY(Cfg) struct packed { \
+    logic valid; logic gathered; logic slot; logic [Cfg.LineW-1:0] token;}
+`define MW_META_ENTRY(Cfg) struct packed {logic valid; logic [Cfg.LineW-1:0] row;}
+`define MW_META(Cfg) struct packed { \
+    logic first; logic got; logic [Cfg.TokensLog2-1:0] token;}
+
 // A received row that unit push sends: the home, the row here, the token's index at its home, and
 // the slot (pos) to which the row returns.
 `define MW_BACK(Cfg) struct packed { \

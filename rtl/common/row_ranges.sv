@@ -17,9 +17,12 @@
 // Errors: A range with tokens of 2^token_shift or more: BOUNDS, no row.
 `default_nettype none
 `include "assert.svh"
+`include "bundles.svh"
 
 module row_ranges #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type meta_entry_t = `MW_META_ENTRY(Cfg),
+    parameter type meta_t = `MW_META(Cfg),
     parameter bit Own = 1'b0
 ) (
     input  wire logic                clk_i,
@@ -37,15 +40,11 @@ module row_ranges #(
     input  wire bundle_pkg::src_rows_t     src_rows_i,  // rows received from it
     input  wire logic [node_pkg::RowW-1:0] own_base_i,  // first row of the own copies
 
-    output logic                           entry_valid_o,  // to who reads entries
-    input  wire logic                      entry_ready_i,
-    output logic [Cfg.LineW-1:0]           entry_row_o,
-    input  wire logic                      entry_first_i,  // its token is here; got: behind it, so
-                                                           // is what follows
-    input  wire logic [Cfg.TokensLog2-1:0] entry_token_i,
-    input  wire logic                      entry_got_i,
+    output meta_entry_t      entry_o,  // to who reads entries
+    input  wire logic        entry_ready_i,
+    input  wire meta_t       entry_i,
 
-    output logic                      item_valid_o,  // row entry_row_o of GPU src_o,
+    output logic                      item_valid_o,  // row entry_o.row of GPU src_o,
                                                      // its entry is here
     output logic [Cfg.TokensLog2-1:0] item_token_o,  // its token at home
     input  wire logic                 item_done_i,
@@ -80,12 +79,12 @@ module row_ranges #(
     assign src_o = src_q;
     assign base_end = base_q + Cfg.LineW'(src_rows_i.rows);
     assign stop = {1'b0, token_q} >= limit_q;
-    assign taken = entry_got_i && !stop;
-    assign source_end = (state_q == Row && no_more) || (entry_got_i && stop);
+    assign taken = entry_i.got && !stop;
+    assign source_end = (state_q == Row && no_more) || (entry_i.got && stop);
     assign retire_o = state_q == Drain && quiet_i;
 
-    assign entry_valid_o = state_q == Row && !no_more;
-    assign entry_row_o = row_q;
+    assign entry_o.valid = state_q == Row && !no_more;
+    assign entry_o.row = row_q;
     assign item_valid_o = state_q == Build;
     assign item_token_o = token_q;
 
@@ -145,7 +144,7 @@ module row_ranges #(
                 Source:  state_q <= (over_q == '1) ? Drain : over_q[src_q] ? Source : Row;
                 Row:     if (source_end) state_q <= Source;
                          else if (entry_ready_i) state_q <= Read;
-                Read:    if (entry_got_i) state_q <= stop ? Source : Build;
+                Read:    if (entry_i.got) state_q <= stop ? Source : Build;
                 Build:   if (item_done_i) state_q <= Source;
                 default: if (quiet_i) state_q <= Idle;
             endcase
@@ -172,17 +171,17 @@ module row_ranges #(
             row_q <= next_row;
             end_q <= end_here;
         end
-        if (entry_first_i) begin
+        if (entry_i.first) begin
             for (int unsigned b = 0; b < Cfg.TokensLog2; b++)
-            token_q[b] <= entry_token_i[b] && 4'(b) < cfg_i.token_shift;
+            token_q[b] <= entry_i.token[b] && 4'(b) < cfg_i.token_shift;
         end
     end
 
-    `MW_STABLE(entry_valid_o, entry_ready_i, entry_row_o,
+    `MW_STABLE(entry_o.valid, entry_ready_i, entry_o.row,
                "a request of an entry ends before it is taken")
     `MW_STABLE(item_valid_o, item_done_i, item_token_o,
                "a row goes before its user is done with it")
-    `MW_CONTRACT(entry_got_i, state_q == Read, "an entry that was not requested")
+    `MW_CONTRACT(entry_i.got, state_q == Read, "an entry that was not requested")
     `MW_CONTRACT(item_valid_o, {1'b0, item_token_o} < limit_q, "a token behind the range")
 endmodule
 

@@ -35,7 +35,8 @@
 module combine #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type item_t = `MW_ITEM(Cfg),
-    parameter type items_t = `MW_ITEMS(Cfg)
+    parameter type items_t = `MW_ITEMS(Cfg),
+    parameter type route_entry_t = `MW_ROUTE_ENTRY(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -53,20 +54,16 @@ module combine #(
     output logic                             tok_done_o,
     input  wire logic [node_pkg::RowW-1:0]   own_base_i,   // unicast: first row of the own copies
 
-    output logic                 entry_valid_o,  // to entry_reader
-    input  wire logic            entry_ready_i,
-    output logic [Cfg.LineW-1:0] entry_token_o,
-    output logic                 entry_slot_o,
-    input  wire logic            entry_got_i,
+    output route_entry_t entry_o,  // to entry_reader
+    input  wire logic    entry_ready_i,
+    input  wire logic    entry_got_i,
 
-    output item_t                    item_o,  // the oldest one
-    output items_t                   items_o,
-    input  wire bundle_pkg::built_t  built_i,
-    input  wire logic                row_done_i,
-    input  wire logic                row_more_i,      // of its token another row follows
+    output item_t                         item_o,  // the oldest one
+    output items_t                        items_o,
+    input  wire bundle_pkg::built_t       built_i,
+    input  wire bundle_pkg::summed_row_t  row_i,
 
-    output bundle_pkg::error_t err_o,
-    output logic               idle_o
+    output bundle_pkg::error_t err_o
 );
     import packet_pkg::*;
     import isa_pkg::*;
@@ -218,7 +215,7 @@ module combine #(
     assign items_o.is_static = mode_q == Static;
     assign items_o.sum = mode_q == Sum;
     assign items_o.own = mode_q != Sum || option_q || returns;
-    assign tok_done_o = row_done_i && !row_more_i && mode_q != Static;
+    assign tok_done_o = row_i.done && !row_i.more && mode_q != Static;
 
     // ---- items --------------------------------------------------------------------
     // cur_q: token, or byte address of a static row; left_q: as many still to be named, or bytes.
@@ -238,12 +235,13 @@ module combine #(
     assign room = !reading_q && left_q != '0 && !full_q[wpar_q];
     assign item_in = from_ready ? Cfg.ItemW'(rdy_i.token) : cur_q;
 
-    assign entry_valid_o = room && !items_o.is_static && !tiles && (!from_ready || rdy_i.valid);
-    assign entry_token_o = Cfg.LineW'(item_in);
-    assign entry_slot_o = wpar_q;
+    assign entry_o.valid = room && !items_o.is_static && !tiles && (!from_ready || rdy_i.valid);
+    assign entry_o.gathered = items_o.dense;
+    assign entry_o.slot = wpar_q;
+    assign entry_o.token = Cfg.LineW'(item_in);
     assign rdy_ready_o = room && from_ready && (tiles || entry_ready_i);
     assign start = items_o.is_static ? room : tiles ? room && rdy_i.valid
-                   : entry_valid_o && entry_ready_i;
+                   : entry_o.valid && entry_ready_i;
     assign got = (items_o.is_static || tiles) ? start : entry_got_i;
 
     lutram #(
@@ -300,8 +298,6 @@ module combine #(
                       : closed ? ERR_WINDOW : lost ? ERR_UNMAPPED
                       : ERR_BOUNDS;
     end
-
-    assign idle_o = !busy_q;
 
 endmodule
 

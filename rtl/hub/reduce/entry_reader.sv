@@ -5,8 +5,8 @@
 //
 // Function: It reads the flits of an entry that hold expert IDs, and of a meta entry also the first
 // one, with the token. It keeps two routing entries and one meta entry.
-// Ports: A user requests an entry (*_valid_i, *_ready_o) when its place is free. *_got_o reports
-// that the entry is complete.
+// Ports: A user requests an entry (*_i.valid, *_ready_o) when its place is free. got reports that
+// the entry is complete.
 // Order: One entry at a time. While none is read, the users alternate, so ready depends on
 // registers only.
 // Latency: An entry takes as many cycles as it has flits, and the wait for memory. A user waits for
@@ -18,27 +18,23 @@
 module entry_reader #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type read_t = `MW_READ(Cfg),
-    parameter type answer_t = `MW_ANSWER(Cfg)
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type route_entry_t = `MW_ROUTE_ENTRY(Cfg),
+    parameter type meta_entry_t = `MW_META_ENTRY(Cfg),
+    parameter type meta_t = `MW_META(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                 route_valid_i,
-    output logic                      route_ready_o,
-    input  wire logic [Cfg.LineW-1:0] route_token_i,     // own token
-    input  wire logic                 route_slot_i,      // place
-    input  wire logic                 route_gathered_i,  // token of the gathered routing
-                                                         // table, at gt_base
-    output logic                      route_got_o,
+    input  wire route_entry_t route_i,
+    output logic              route_ready_o,
+    output logic              route_got_o,
 
-    input  wire logic                 meta_valid_i,
-    output logic                      meta_ready_o,
-    input  wire logic [Cfg.LineW-1:0] meta_row_i,    // received row
-    output logic                      meta_first_o,  // meta_token_o is its token
-    output logic [Cfg.TokensLog2-1:0] meta_token_o,
-    output logic                      meta_got_o,
+    input  wire meta_entry_t meta_i,
+    output logic             meta_ready_o,
+    output meta_t            meta_o,
 
     output read_t        rd_o,
     input  wire logic    rd_ready_i,
@@ -66,7 +62,7 @@ module entry_reader #(
 
     assign route_ready_o = !reading_q && !turn_q;
     assign meta_ready_o = !reading_q && turn_q;
-    assign start = !reading_q && (turn_q ? meta_valid_i : route_valid_i);
+    assign start = !reading_q && (turn_q ? meta_i.valid : route_i.valid);
 
     assign id_half = 6'd2 + {cfg_i.k, 1'b0};
     assign first_half = HalfW'(Cfg.Lanes) + HalfW'(id_half[Cfg.LaneW-1:0]);
@@ -74,15 +70,15 @@ module entry_reader #(
     assign flit_off = (!turn_q || ask_q == '0) ? (7-Cfg.FlitLog2)'(ask_q)
                       : (7-Cfg.FlitLog2)'(ask_q) - 1'b1 + (7-Cfg.FlitLog2)'(id_half >> Cfg.LaneW);
     assign rd_o.valid = reading_q && !asked_q;
-    assign at_gt = turn_q || (Cfg.Gathered && route_gathered_i);
+    assign at_gt = turn_q || (Cfg.Gathered && route_i.gathered);
     assign rd_o.addr = Cfg.AddrW'((at_gt ? cfg_i.gt_base : cfg_i.rt_base) >> Cfg.FlitLog2)
                        + {line_q, flit_off};
     assign got_last = reading_q && rd_i.rvalid && got_q == last_flit;
 
     assign route_got_o = got_last && !turn_q;
-    assign meta_got_o = got_last && turn_q;
-    assign meta_first_o = turn_q && rd_i.rvalid && got_q == '0;
-    assign meta_token_o = rd_i.rdata[Cfg.TokensLog2-1:0];
+    assign meta_o.got = got_last && turn_q;
+    assign meta_o.first = turn_q && rd_i.rvalid && got_q == '0;
+    assign meta_o.token = rd_i.rdata[Cfg.TokensLog2-1:0];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -94,7 +90,7 @@ module entry_reader #(
             if ((!reading_q && !start) || got_last) turn_q <= !turn_q;
         end
         if (!reading_q) begin
-            line_q <= turn_q ? meta_row_i : route_token_i;
+            line_q <= turn_q ? meta_i.row : route_i.token;
             ask_q <= '0;
             got_q <= '0;
             asked_q <= 1'b0;
@@ -115,7 +111,7 @@ module entry_reader #(
     ) i_flits (
         .clk_i,
         .we_i(rd_i.rvalid),
-        .waddr_i({turn_q, turn_q ? got_q[EntryW-1] : route_slot_i, got_q[EntryW-2:0]}),
+        .waddr_i({turn_q, turn_q ? got_q[EntryW-1] : route_i.slot, got_q[EntryW-2:0]}),
         .wdata_i(rd_i.rdata),
         .raddr_i({id_i.meta, id_i.meta ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
         .rdata_o(flit)
@@ -126,7 +122,7 @@ module entry_reader #(
     `MW_NEXT(rd_o.valid && !go_i && !rd_ready_i, rd_o.valid && $stable(rd_o.addr),
              "a read changes before memory takes it")
     `MW_CONTRACT(rd_i.rvalid, reading_q, "an answer that was not requested")
-    `MW_CONTRACT(meta_first_o || meta_got_o, !route_got_o, "an answer for both tables")
+    `MW_CONTRACT(meta_o.first || meta_o.got, !route_got_o, "an answer for both tables")
 endmodule
 
 `default_nettype wire

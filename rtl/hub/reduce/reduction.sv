@@ -24,7 +24,10 @@ module reduction #(
     parameter type term_t = `MW_TERM(Cfg),
     parameter type item_t = `MW_ITEM(Cfg),
     parameter type items_t = `MW_ITEMS(Cfg),
-    parameter type back_t = `MW_BACK(Cfg)
+    parameter type back_t = `MW_BACK(Cfg),
+    parameter type route_entry_t = `MW_ROUTE_ENTRY(Cfg),
+    parameter type meta_entry_t = `MW_META_ENTRY(Cfg),
+    parameter type meta_t = `MW_META(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -100,7 +103,8 @@ module reduction #(
     logic own_valid, own_ready, own_static;
     rows_t rows;
     row_t row;
-    logic row_pop, row_done, row_more;
+    bundle_pkg::summed_row_t summed;
+    logic row_pop;
     logic [Cfg.GpuW-1:0] row_ctx;
     logic st_done;
     logic [Cfg.GpuW-1:0] st_home;
@@ -108,13 +112,14 @@ module reduction #(
     bundle_pkg::term_req_t term_req;
     term_t term;
     logic dest_ready;
-    logic idle_combine, idle_serve, idle_sum;
+    logic idle_serve, idle_sum;
 
     // ---- units combine and push ---------------------------------------------------
-    logic route_valid, route_ready, route_slot, route_got, meta_valid, meta_ready, meta_first;
-    logic meta_got;
-    logic [Cfg.LineW-1:0] route_token, meta_row;
-    logic [Cfg.TokensLog2-1:0] meta_token, push_token;
+    route_entry_t route_entry;
+    meta_entry_t meta_entry;
+    meta_t meta;
+    logic route_ready, route_got, meta_ready;
+    logic [Cfg.TokensLog2-1:0] push_token;
     item_t item;
     items_t items;
     back_t back;
@@ -134,7 +139,7 @@ module reduction #(
         if (!returns) begin
             back.valid = push_item;
             back.home = src_o;
-            back.row = meta_row;
+            back.row = meta_entry.row;
             back.token = push_token;
         end
     end
@@ -155,18 +160,14 @@ module reduction #(
         .rdy_ready_o,
         .tok_done_o,
         .own_base_i,
-        .entry_valid_o(route_valid),
+        .entry_o(route_entry),
         .entry_ready_i(route_ready),
-        .entry_token_o(route_token),
-        .entry_slot_o(route_slot),
         .entry_got_i(route_got),
         .item_o(item),
         .items_o(items),
         .built_i(built),
-        .row_done_i(row_done),
-        .row_more_i(row_more),
-        .err_o(combine_err),
-        .idle_o(idle_combine)
+        .row_i(summed),
+        .err_o(combine_err)
     );
 
     row_ranges #(
@@ -184,12 +185,9 @@ module reduction #(
         .src_o,
         .src_rows_i,
         .own_base_i,
-        .entry_valid_o(meta_valid),
+        .entry_o(meta_entry),
         .entry_ready_i(meta_ready),
-        .entry_row_o(meta_row),
-        .entry_first_i(meta_first),
-        .entry_token_i(meta_token),
-        .entry_got_i(meta_got),
+        .entry_i(meta),
         .item_valid_o(push_item),
         .item_token_o(push_token),
         .item_done_i(pushed.done && !returns),
@@ -203,18 +201,12 @@ module reduction #(
         .rst_ni,
         .go_i,
         .cfg_i,
-        .route_valid_i(route_valid),
+        .route_i(route_entry),
         .route_ready_o(route_ready),
-        .route_token_i(route_token),
-        .route_slot_i(route_slot),
-        .route_gathered_i(items.dense),
         .route_got_o(route_got),
-        .meta_valid_i(meta_valid),
+        .meta_i(meta_entry),
         .meta_ready_o(meta_ready),
-        .meta_row_i(meta_row),
-        .meta_first_o(meta_first),
-        .meta_token_o(meta_token),
-        .meta_got_o(meta_got),
+        .meta_o(meta),
         .rd_o,
         .rd_ready_i,
         .rd_i,
@@ -235,7 +227,7 @@ module reduction #(
         .item_i(item),
         .items_i(items),
         .built_o(built),
-        .row_done_i(row_done),
+        .row_done_i(summed.done),
         .push_i(back),
         .pushed_o(pushed),
         .st_done_i(st_done),
@@ -289,8 +281,8 @@ module reduction #(
         .term_i(term),
         .dest_i(dest),
         .dest_ready_o(dest_ready),
-        .row_done_o(row_done),
-        .row_more_o(row_more),
+        .row_done_o(summed.done),
+        .row_more_o(summed.more),
         .st_done_o(st_done),
         .st_home_o(st_home),
         .sum_rd_o,
@@ -319,7 +311,7 @@ module reduction #(
     assign err_o[0].valid = combine_err.valid || push_err;
     assign err_o[0].code = combine_err.valid ? combine_err.code : error_pkg::ERR_BOUNDS;
     assign err_o[2].code = error_pkg::ERR_POISON;
-    assign idle_o = idle_combine && push_ready_o && pushed.quiet && idle_serve && idle_sum;
+    assign idle_o = cmd_ready_o && push_ready_o && pushed.quiet && idle_serve && idle_sum;
 endmodule
 
 `default_nettype wire
