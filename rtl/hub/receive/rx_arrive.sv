@@ -7,8 +7,8 @@
 // Payload flits go to the RAM of their source at {slot of the source, flit} (pay_*, with the
 // arriving flit). The header is checked, reduced to the required fields, and kept in LUT RAM with
 // the targets. hd_* reads it by slot.
-// Ports: A packet appears at pkt_* when it is complete, with its number of payload flits, and with
-// pkt_bad if it ended at the wrong place.
+// Ports: A packet appears at pkt_o when it is complete, with its number of payload flits, and with
+// bad if it ended at the wrong place.
 // Order: Packets appear in the order in which they end, which keeps the order of each source.
 // Back-pressure: None to the link, which has a slot for every credit. The local stream waits while
 // the link uses the header RAM or ends a packet. It still runs in 8 of 9 cycles while the link is
@@ -24,6 +24,7 @@ module rx_arrive #(
     parameter type marked_t = `MW_MARKED(Cfg),
     parameter type stream_t = `MW_STREAM(Cfg),
     parameter type arrived_t = `MW_ARRIVED(Cfg),
+    parameter type whole_t = logic,  // see rx_store
     parameter int unsigned LocPkts = 2,
     parameter int unsigned MaxTargets = 4,  // of one packet: experts of this GPU
     localparam int unsigned SlotW = $clog2(Cfg.RxStorePkts + LocPkts),
@@ -31,11 +32,9 @@ module rx_arrive #(
     localparam int unsigned LocW = (LocPkts > 1) ? $clog2(LocPkts) : 1,
     localparam int unsigned TgtW = Cfg.ExpW + 5  // {no such expert, expert, position}
 ) (
-    input  wire logic       clk_i,
-    input  wire logic       rst_ni,
-    input  wire logic [1:0] epoch_i,
-    input  wire logic       lists_i,  // addresses of ST_ROWSP have the row, too
-    input  wire logic       loads_i,  // LD_RESPs may come
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
 
     input  wire marked_t st_i,
 
@@ -46,11 +45,8 @@ module rx_arrive #(
     output logic [LinkW+Cfg.PayW-1:0] pay_link_addr_o,
     output logic [LocW+Cfg.PayW-1:0]  pay_loc_addr_o,
 
-    output logic                pkt_valid_o,
-    input  wire logic           pkt_ready_i,
-    output logic [SlotW-1:0]    pkt_slot_o,
-    output logic                pkt_bad_o,
-    output logic [Cfg.PayW+1:0] pkt_flits_o,
+    output whole_t    pkt_o,
+    input  wire logic pkt_ready_i,
 
     // headers, read without a register
     input  wire logic [SlotW-1:0] hd_slot_i,
@@ -214,13 +210,13 @@ module rx_arrive #(
         known = op.sender == UNIT_HUB && op.cls == CLS_STORE
                 && (op.needs != NEEDS_ROW_SPARSE || Cfg.RowSparse)
                 && (op.needs != NEEDS_REDUCTIONS || Cfg.Reds)
-                && (op.needs != NEEDS_MERGED_LOADS || (Cfg.MergeLoads && loads_i));
+                && (op.needs != NEEDS_MERGED_LOADS || (Cfg.MergeLoads && cfg_i.merge_loads));
         dynamic = op.targets == TARGETS_EXPERTS;
         // a row that is open, see row_lists
         counted = Cfg.SumEntries != 0 && head.opcode == OP_MULTIMEM_RED && head.own;
         follows = Cfg.TargetListCache && head.stage != STAGE_FLAT;
         bad_code = ERR_NONE;
-        if (head.epoch != epoch_i) bad_code = ERR_EPOCH;
+        if (head.epoch != cfg_i.epoch) bad_code = ERR_EPOCH;
         else if (head.poison) bad_code = ERR_POISON;
         else if (!known) bad_code = ERR_OPCODE;
         else if (head.len[14:8] != '0 || (head.len[7] && head.len[6:0] != '0)
@@ -242,7 +238,8 @@ module rx_arrive #(
             {low_in.src, low_in.stage} = (Cfg.PortW + 2)'({head.dtype, head.redop});
         low_in.adds = counted ? CountW'(head.tag) + 1'b1 : '0;
         high_in.beyond = (head.addr >> Cfg.MaddrW) != '0;
-        if (Cfg.SourceLists && lists_i && rowsp_q)
+        // addresses of ST_ROWSP have the row, too
+        if (Cfg.SourceLists && cfg_i.source_lists && rowsp_q)
             high_in.beyond = (RowBit'(head.addr) >> Cfg.MaddrW) != '0;
         high_in.addr = head.addr[KeptW-1:0];
         high_in.tgt = target(head.target0);
@@ -351,9 +348,9 @@ module rx_arrive #(
         .valid_i(whole),
         .ready_o(room),
         .data_i({slot[whole_sel], (!whole_sel && st_i.err) || !legal_end[whole_sel], whole_flits}),
-        .valid_o(pkt_valid_o),
+        .valid_o(pkt_o.valid),
         .ready_i(pkt_ready_i),
-        .data_o({pkt_slot_o, pkt_bad_o, pkt_flits_o}),
+        .data_o({pkt_o.slot, pkt_o.bad, pkt_o.flits}),
         .level_o(level)
     );
 
@@ -397,7 +394,7 @@ module rx_arrive #(
     `MW_CONTRACT(whole, room, "a packet without a place")
     `MW_CONTRACT(free_valid_i, free_slot_i < SlotW'(Slots), "a slot that does not exist is freed")
     `MW_CONTRACT(fire == '1, in_payload != '0, "two headers in one cycle")
-    `MW_STABLE(pkt_valid_o, pkt_ready_i, {pkt_slot_o, pkt_bad_o, pkt_flits_o},
+    `MW_STABLE(pkt_o.valid, pkt_ready_i, {pkt_o.slot, pkt_o.bad, pkt_o.flits},
                "a packet changes before it is taken")
 endmodule
 

@@ -130,37 +130,41 @@ module rx_store #(
         logic [Cfg.GpuW:0]       adds;    // contributions to own row `row`, of a red
     } job_t;
 
+    // A packet that has arrived whole.
+    typedef struct packed {
+        logic                valid;
+        logic [SlotW-1:0]    slot;
+        logic                bad;    // it ended at the wrong place, or the link marks it
+        logic [Cfg.PayW+1:0] flits;  // of its payload
+    } whole_t;
+
     // ---- arrival ----
     arrived_t hd;
-    logic pay_we[2], pkt_valid, pkt_ready, pkt_bad, free_valid, crd_err, all_idle;
+    whole_t pkt;
+    logic pay_we[2], pkt_ready, free_valid, crd_err, all_idle;
     logic [LinkAw-1:0] pay_link_addr;
     logic [LocAw-1:0] pay_loc_addr;
-    logic [SlotW-1:0] pkt_slot, hd_slot;
-    logic [Cfg.PayW+1:0] pkt_flits;
+    logic [SlotW-1:0] hd_slot;
     logic [3:0] hd_idx;
     job_t account_q;
 
     rx_arrive #(
         .Cfg(Cfg),
         .LocPkts(LocPkts),
-        .MaxTargets(MaxTargets)
+        .MaxTargets(MaxTargets),
+        .whole_t(whole_t)
     ) i_arrive (
         .clk_i,
         .rst_ni,
-        .epoch_i(cfg_i.epoch),
-        .lists_i(cfg_i.source_lists),
-        .loads_i(cfg_i.merge_loads),
+        .cfg_i,
         .st_i,
         .loc_i,
         .loc_ready_o,
         .pay_we_o(pay_we),
         .pay_link_addr_o(pay_link_addr),
         .pay_loc_addr_o(pay_loc_addr),
-        .pkt_valid_o(pkt_valid),
+        .pkt_o(pkt),
         .pkt_ready_i(pkt_ready),
-        .pkt_slot_o(pkt_slot),
-        .pkt_bad_o(pkt_bad),
-        .pkt_flits_o(pkt_flits),
         .hd_slot_i(hd_slot),
         .hd_tgt_i(hd_idx),
         .hd_o(hd),
@@ -191,11 +195,11 @@ module rx_store #(
         .rst_ni,
         .cfg_i,
         .emap_i,
-        .pkt_valid_i(pkt_valid),
+        .pkt_valid_i(pkt.valid),
         .pkt_ready_o(pkt_ready),
-        .pkt_slot_i(pkt_slot),
-        .pkt_bad_i(pkt_bad),
-        .pkt_flits_i(pkt_flits),
+        .pkt_slot_i(pkt.slot),
+        .pkt_bad_i(pkt.bad),
+        .pkt_flits_i(pkt.flits),
         .hd_slot_o(hd_slot),
         .hd_tgt_o(hd_idx),
         .hd_i(hd),

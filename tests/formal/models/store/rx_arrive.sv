@@ -8,17 +8,16 @@
 
 module rx_arrive #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type whole_t = logic,
     parameter int unsigned LocPkts = 2,
     parameter int unsigned MaxTargets = 4,
     localparam int unsigned SlotW = $clog2(Cfg.RxStorePkts + LocPkts),
     localparam int unsigned LinkW = cfg_pkg::index_w(Cfg.RxStorePkts),
     localparam int unsigned LocW = (LocPkts > 1) ? $clog2(LocPkts) : 1
 ) (
-    input  wire logic       clk_i,
-    input  wire logic       rst_ni,
-    input  wire logic [1:0] epoch_i,
-    input  wire logic       lists_i,
-    input  wire logic       loads_i,
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
 
     input  wire `MW_MARKED(Cfg) st_i,
 
@@ -29,11 +28,8 @@ module rx_arrive #(
     output logic [LinkW+Cfg.PayW-1:0] pay_link_addr_o,
     output logic [LocW+Cfg.PayW-1:0]  pay_loc_addr_o,
 
-    output logic                pkt_valid_o,
-    input  wire logic           pkt_ready_i,
-    output logic [SlotW-1:0]    pkt_slot_o,
-    output logic                pkt_bad_o,
-    output logic [Cfg.PayW+1:0] pkt_flits_o,
+    output whole_t    pkt_o,
+    input  wire logic pkt_ready_i,
 
     input  wire logic [SlotW-1:0] hd_slot_i,
     input  wire logic [3:0]       hd_tgt_i,
@@ -81,15 +77,14 @@ module rx_arrive #(
         end
     end
 
-    assign pkt_valid_o = valid_q;
-    assign pkt_slot_o  = slot_q;
+    assign pkt_o       = '{valid: valid_q, slot: slot_q, bad: 1'b0, flits: '0};
     assign crd_o       = free_valid_i && free_slot_i < SlotW'(Cfg.RxStorePkts);
     assign idle_o      = used_q == '0;
 
     assign loc_ready_o = 1'b0;
     assign pay_we_o    = '{1'b0, 1'b0};
     assign err_o       = 1'b0;
-    assign {pay_link_addr_o, pay_loc_addr_o, pkt_bad_o, pkt_flits_o} = '0;
+    assign {pay_link_addr_o, pay_loc_addr_o} = '0;
     always_comb begin
         hd_o     = '0;
         hd_o.op  = packet_pkg::OP_ST;
@@ -97,7 +92,7 @@ module rx_arrive #(
     end
 
     logic unused;
-    assign unused = ^{epoch_i, lists_i, loads_i, st_i, loc_i, hd_slot_i, hd_tgt_i};
+    assign unused = ^{cfg_i, st_i, loc_i, hd_slot_i, hd_tgt_i};
 endmodule
 
 `default_nettype wire

@@ -34,22 +34,32 @@ module prove_rx_arrive #(
     // Flits of a packet, where the count saturates.
     localparam logic [5:0] Many = 6'(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits + 2);
 
-    logic                rst_n, pkt_valid, pkt_bad, crd, err, idle, loc_ready;
+    typedef struct packed {
+        logic                valid;
+        logic [1:0]          slot;
+        logic                bad;
+        logic [Cfg.PayW+1:0] flits;
+    } whole_t;
+    whole_t              pkt;
+    node_pkg::node_cfg_t cfg;
+    logic                rst_n, crd, err, idle, loc_ready;
     logic                pay_we [2];
     logic [Cfg.PayW:0]   pay_addr [2];
-    logic [1:0]          pkt_slot;
-    logic [Cfg.PayW+1:0] pkt_flits;
     `MW_ARRIVED(Cfg)     hd;
+
+    always_comb begin
+        cfg       = '0;
+        cfg.epoch = epoch_i;
+    end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
 
     // The target of the header, and one flit of other targets.
-    rx_arrive #(.Cfg(Cfg), .LocPkts(LocPkts), .MaxTargets(Cfg.Lanes + 1)) i_dut (
-        .clk_i, .rst_ni(rst_n), .epoch_i, .lists_i(1'b0), .loads_i(1'b0), .st_i, .loc_i,
+    rx_arrive #(.Cfg(Cfg), .LocPkts(LocPkts), .MaxTargets(Cfg.Lanes + 1), .whole_t(whole_t)) i_dut (
+        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .st_i, .loc_i,
         .loc_ready_o(loc_ready),
         .pay_we_o(pay_we), .pay_link_addr_o(pay_addr[0]), .pay_loc_addr_o(pay_addr[1]),
-        .pkt_valid_o(pkt_valid), .pkt_ready_i, .pkt_slot_o(pkt_slot),
-        .pkt_bad_o(pkt_bad), .pkt_flits_o(pkt_flits),
+        .pkt_o(pkt), .pkt_ready_i,
         .hd_slot_i, .hd_tgt_i, .hd_o(hd), .free_valid_i, .free_slot_i, .crd_o(crd),
         .err_o(err), .idle_o(idle)
     );
@@ -139,7 +149,7 @@ module prove_rx_arrive #(
                 else begin
                     if ((ends[0] && slot[0] == 2'(i)) || (ends[1] && slot[1] == 2'(i)))
                         taken_q[i] <= 1'b1;
-                    if (pkt_valid && pkt_ready_i && pkt_slot == 2'(i)) out_q[i] <= 1'b1;
+                    if (pkt.valid && pkt_ready_i && pkt.slot == 2'(i)) out_q[i] <= 1'b1;
                 end
             end
         end
@@ -161,8 +171,8 @@ module prove_rx_arrive #(
     f_queue #(.Width(2 + 1 + Cfg.PayW + 2), .Depth(Slots)) i_queue (
         .clk_i, .rst_ni(rst_n), .watch_i, .push_i(ends != '0),
         .in_i({slot[from], bad[from], flits[from]}),
-        .accept_i(1'b1), .pop_i(pkt_valid && pkt_ready_i), .show_i(pkt_valid),
-        .out_i({pkt_slot, pkt_bad, pkt_flits}), .count_o(unused_count)
+        .accept_i(1'b1), .pop_i(pkt.valid && pkt_ready_i), .show_i(pkt.valid),
+        .out_i({pkt.slot, pkt.bad, pkt.flits}), .count_o(unused_count)
     );
 
     // reachable under the assumptions
