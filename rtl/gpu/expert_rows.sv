@@ -222,7 +222,9 @@ module expert_rows #(
             .own_base_i,
             .entry_o({entry, entry_row}),
             .entry_ready_i(token_ask && rd_o.valid && rd_ready_i),
-            .entry_i({rd_i.rvalid && token_q, got_q, rd_i.rdata[Cfg.TokensLog2-1:0]}),
+            .entry_i(
+            '{first: rd_i.rvalid && token_q, got: got_q, token: rd_i.rdata[Cfg.TokensLog2-1:0]}
+            ),
             .item_valid_o(item),
             .item_token_o(),
             .item_done_i(item && row_read),
