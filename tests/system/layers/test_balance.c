@@ -10,7 +10,7 @@ enum { GPUS = 8, HOT = 0 };
 /// Whether a token of a GPU has an expert at GPU HOT.
 typedef bool needs_hot(const struct bench *b, unsigned gpu, unsigned token);
 
-/// Gpu 1 alone needs it for all of its tokens.
+/// GPU 1 alone needs it for all of its tokens.
 static bool one_home(const struct bench *b, unsigned gpu, unsigned token)
 {
     (void)b;
