@@ -43,6 +43,7 @@ struct mw_system {
     bool token_order;       ///< GPUs exchange copy counts and put their tokens in order by them
     bool order_waits;       ///< ... for which all but the first tokens wait
     bool dispatch_throttle; ///< ... and keep dispatch and partial sums in step
+    bool balance_rows;      ///< hubs balance partial sums by them, on devices whose hubs can
     struct mw_costs costs;  ///< of software
     bool gathered;          ///< every token goes to every GPU and back, by the static group of all
     bool row_sparse;        ///< a row per (token, expert), which returns to its home by itself

@@ -50,6 +50,9 @@ int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *
     const char *lack = mw_system_lack(j->system, &info);
     if (lack && !mw_setting_value(&j->params->settings, lack, 0))
         return mw_device_lacks(j->err, &j->params->device, lack);
+    // unlike other primitives it is left out where there is none, as the same packets leave
+    if (!info.balance_rows && !mw_setting_value(&j->params->settings, "balance_rows", 0))
+        j->config.balance_rows = false;
     mw_fit_make(fit, &j->config, &info, &d);
     status = mw_fit_check(fit, &info, &d, &cause);
     if (status)

@@ -102,6 +102,8 @@ int mw_job_settings(struct job *j)
     j->config.target_list_cache = j->system->target_list_cache;
     j->config.switch_reductions = j->system->switch_reductions;
     j->config.dispatch_throttle = j->system->dispatch_throttle;
+    j->config.balance_rows = j->system->balance_rows && // by copy counts
+                             (j->system->token_order || j->system->dispatch_throttle);
     j->config.row_returns = j->system->row_sparse;
     j->config.source_lists = j->system->source_lists;
     if (j->system->dispatch_throttle)

@@ -19,6 +19,7 @@
 // ready, and for the one after it the list's answer. A block costs 7 cycles. With gradients_i a row
 // costs a cycle more, and two if its token is read.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module expert_fetch #(
@@ -59,7 +60,7 @@ module expert_fetch #(
 
     output logic busy_o  // rows are on their way
 );
-    localparam int unsigned W = Cfg.MemBytesLog2;
+    localparam int unsigned W = Cfg.MemBytesLog2, Latency = 3;
     // memory holds no more rows
     localparam int unsigned LineW = (node_pkg::RowW < W) ? node_pkg::RowW : W;
     localparam int unsigned LowW = Cfg.RowTypes ? 15 : 7;  // offset in what a shifted number names
@@ -132,10 +133,16 @@ module expert_fetch #(
     logic [node_pkg::ExpertW-1:0] le_q;
     logic [Cfg.CountW-1:0] place_q;
 
-    // Of rows that have scales: elements of half a byte; blocks after the first; another one comes;
-    // offsets of a block's result and of a scale, which lies behind the elements.
-    logic scaled, fp4, later, more;
+    // Of rows that have scales: elements of half a byte; another block comes; its scales are those
+    // of the flit before; offsets of a block's result and of a scale, which lies behind the elements
+    logic scaled, fp4, more, row_scale, same_flit;
     logic [LowW-1:0] block_at, scale_at;
+    // steps that wait: ReadC, ReadS, GiveX
+    logic hold_c, hold_s, hold_x;
+    work_t given;  // what the steps give
+    logic blocks_busy;
+    fp_pkg::factor_t factor, factor_f;
+    assign {given.valid, given.factor, given.factor_f, given.scales} = '0;
 
     logic gradients, tokened;  // rows of x count; and the token is read
     assign gradients = Cfg.GateGradients && gradients_i;
@@ -204,12 +211,12 @@ module expert_fetch #(
         {sum, unused_sum} = shifted + base;
     end
 
-    assign rd_o.valid = (step_q == ReadC && !next_busy_q) || step_q == ReadW
+    assign rd_o.valid = (step_q == ReadC && !hold_c) || step_q == ReadW
                         || (Cfg.RowTypes && step_q == Extra && fp4)
-                        || (Cfg.RowTypes && step_q == ReadS && !(later && next_busy_q));
+                        || (Cfg.RowTypes && step_q == ReadS && !hold_s && !same_flit);
     assign rd_o.addr = sum_q[W-1:Cfg.FlitLog2];
     assign info_pop = step_q == Coef;
-    assign busy_o = asked_q || info_valid_q || step_q != Line || next_busy_q;
+    assign busy_o = asked_q || info_valid_q || step_q != Line || next_busy_q || blocks_busy;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -232,18 +239,18 @@ module expert_fetch #(
                     step_q <= ReadC;
                 end
                 ReadC:
-                if (rd_ready_i && !next_busy_q) begin
+                if (rd_ready_i && !hold_c) begin
                     sum_q <= sum;
                     word_c_q <= sum_q[Cfg.FlitLog2-1:2];
                     half_c_q <= sum_q[1];
-                    next_busy_q <= 1'b1;
+                    next_busy_q <= !scaled;
                     step_q <= ReadW;
                 end
                 ReadW:
                 if (rd_ready_i) begin
                     sum_q <= sum;
                     word_w_q <= sum_q[Cfg.FlitLog2-1:2];
-                    step_q <= !(Cfg.RowTypes && (scaled || tokened)) ? GiveX : fp4 ? Extra : ReadS;
+                    step_q <= !(Cfg.RowTypes && (scaled || tokened)) ? GiveX : row_scale ? Extra : ReadS;
                 end
                 Extra:
                 if (Cfg.RowTypes && (rd_ready_i || !fp4)) begin
@@ -251,21 +258,21 @@ module expert_fetch #(
                     step_q <= fp4 ? ReadS : GiveY;
                 end
                 ReadS:
-                if (Cfg.RowTypes && rd_ready_i && !(later && next_busy_q)) begin
+                if (Cfg.RowTypes && (rd_ready_i || same_flit) && !hold_s) begin
                     sum_q <= sum;
-                    next_busy_q <= 1'b1;
                     step_q <= GiveX;
                 end
-                GiveX: begin
-                    row_o.x <= sum_q[W-1:Cfg.FlitLog2+2];
+                GiveX:
+                if (!hold_x) begin
+                    given.x <= sum_q[W-1:Cfg.FlitLog2+2];
                     sum_q <= sum;
                     step_q <= (Cfg.GateGradients && gradients) ? Extra : GiveY;
                 end
                 default: begin
-                    row_o.y <= sum_q[W-1:Cfg.FlitLog2+2];
-                    row_o.last <= last_q && !(Cfg.RowTypes && more);
-                    row_o.le <= le_q;
-                    row_o.idx <= place_q;
+                    given.y <= sum_q[W-1:Cfg.FlitLog2+2];
+                    given.last <= last_q && !(Cfg.RowTypes && more);
+                    given.le <= le_q;
+                    given.idx <= place_q;
                     if (Cfg.RowTypes) sum_q <= sum;
                     step_q <= (Cfg.RowTypes && more) ? ReadS : Line;
                 end
@@ -273,11 +280,14 @@ module expert_fetch #(
         end
     end
 
-    // ---- coefficient, weight and scales, in this order ----------------------------------
+    // ---- coefficient, weight and scales ---------------------------------------------------
+    // word_at: of an answer, where its word is
     logic [31:0] word, w_q, weight;
-    logic [15:0] c_q;
+    logic [15:0] c_q, c;
     logic [Cfg.FlitLog2-3:0] word_at;
-    logic is_w, is_token, start_q, done;  // done: the last of a row or block is here
+    logic is_w, is_token, start_q, start, done;  // done: the last of a row is here
+    logic valid_q;  // a row without scales
+    work_t made;  // a block
 
     always_comb begin
         word = rd_i.rdata[31:0];
@@ -289,14 +299,21 @@ module expert_fetch #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             start_q <= 1'b0;
-            row_o.valid <= 1'b0;
+            valid_q <= 1'b0;
         end else begin
             start_q <= done;
-            if (done) row_o.valid <= 1'b1;
-            else if (row_take_i) row_o.valid <= 1'b0;
+            if (done) valid_q <= 1'b1;
+            else if (row_take_i) valid_q <= 1'b0;
         end
         if (rd_i.rvalid && is_c) c_q <= half_c_q ? word[31:16] : word[15:0];
         if (rd_i.rvalid && is_w) w_q <= word;
+    end
+
+    always_comb begin
+        row_o = scaled ? made : given;
+        if (!scaled) row_o.valid = valid_q;
+        row_o.factor = factor;
+        row_o.factor_f = factor_f;
     end
 
     if (Cfg.RowTypes) begin : gen_scales
@@ -304,19 +321,24 @@ module expert_fetch #(
             Coefficient,
             Weight,
             RowScale,
-            Scale         // or the token
+            Scales        // of a block, or the token
         } answer_e;
 
         localparam int unsigned BlockLog2 = $clog2(packet_pkg::ScaleBlock);
-        localparam int unsigned BlockW = 14 - BlockLog2;
+        localparam int unsigned BlockW = 14 - BlockLog2, SlotW = Cfg.FlitLog2 - 2;
 
-        answer_e answer_q;
+        answer_e kind, kind_q[Latency];
         logic [BlockW-1:0] block_q, blocks;  // that is next; of a row
-        logic more_q, is_s;  // the block of the next answer is not the row's last
-        logic [1:0] done_q;
-        logic [31:0] scale_q, product;
-        logic [63:0] scales_q;
-        logic [Cfg.FlitLog2-3:0] word_s_q;
+        logic is_s, later, take, start_made, made_busy;
+        logic [15:0] c_made;
+        logic [31:0] row_scale_q, product;
+        logic [SlotW-1:0] word_s_q, slot;  // of the block that is next
+        logic [Cfg.FlitW-1:0] flit_q;
+        // read, or here, and still needed: coefficient and weight; the flit; given: the addresses
+        logic factors_read_q, factors_here_q, flit_read_q, flit_here_q, given_q;
+        // of what is given: a row's first block; the last one whose scales the flit has
+        logic first_q, flit_last_q;
+        logic [SlotW-1:0] slot_q;
 
         assign fp4 = cfg_i.dispatch_type == packet_pkg::ROWTYPE_NVFP4;
         assign scaled = fp4 || cfg_i.dispatch_type == packet_pkg::ROWTYPE_E4M3_BLOCKS;
@@ -324,81 +346,114 @@ module expert_fetch #(
         assign later = block_q != '0;
         assign more = scaled && block_q != blocks;
         assign block_at = LowW'({block_q, (BlockLog2 + 1)'(0)});
-        // four bytes for each block, or eight for the row and eight for each block
+        // Four bytes for each block, or eight for the row and eight for each block. A flit of 16
+        // bytes has those of the row and of the first block.
+        assign row_scale = fp4 && Cfg.FlitBytes == 8;
+        assign slot = fp4 ? SlotW'({block_q + 1'b1, 1'b0}) : SlotW'(block_q);
+        assign same_flit = scaled && later && slot != '0;
         always_comb begin
             scale_at = '0;
             if (fp4) begin
                 scale_at = LowW'(cfg_i.row_bytes[14:2])
-                           + LowW'({block_q + BlockW'(step_q != ReadW), 3'b000});
+                           + LowW'({block_q + BlockW'(!(row_scale && step_q == ReadW)), 3'b000});
             end else if (scaled) begin
                 scale_at = LowW'(cfg_i.row_bytes[14:1]) + LowW'({block_q, 2'b00});
             end
         end
 
+        assign hold_c = scaled ? factors_read_q : next_busy_q;
+        assign hold_s = scaled && !same_flit && flit_read_q;
+        assign hold_x = given_q;
+
         always_ff @(posedge clk_i) begin
             if (step_q == Line) block_q <= '0;
-            else if (step_q == GiveX && scaled) block_q <= block_q + 1'b1;
-            if (step_q == GiveX) more_q <= scaled && block_q + 1'b1 != blocks;
+            else if (step_q == GiveX && !hold_x && scaled) block_q <= block_q + 1'b1;
+            if (step_q == GiveX && !hold_x) begin
+                first_q <= !later;
+                slot_q <= slot;
+                flit_last_q <= block_q + 1'b1 == blocks || (slot | SlotW'(fp4)) == '1;
+            end
         end
 
-        assign is_c = answer_q == Coefficient;
-        assign is_w = answer_q == Weight;
-        assign is_s = answer_q == Scale;
+        // An answer is that of the read granted Latency cycles before.
+        always_comb begin
+            case (step_q)
+                ReadC: kind = Coefficient;
+                ReadW: kind = Weight;
+                Extra: kind = RowScale;
+                default: kind = Scales;
+            endcase
+        end
+        always_ff @(posedge clk_i) begin
+            kind_q[0] <= kind;
+            for (int unsigned l = 1; l < Latency; l++) kind_q[l] <= kind_q[l-1];
+        end
+
+        assign is_c = kind_q[Latency-1] == Coefficient;
+        assign is_w = kind_q[Latency-1] == Weight;
+        assign is_s = kind_q[Latency-1] == Scales;
         assign is_token = is_s && tokened;
-        assign done = scaled ? done_q[1] : rd_i.rvalid && (tokened ? is_s : is_w);
+        assign done = !scaled && rd_i.rvalid && (tokened ? is_s : is_w);
         assign word_at = is_c ? word_c_q : is_w ? word_w_q : is_s ? word_s_q : '0;
-        assign row_o.scales = scales_q;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) begin
-                answer_q <= Coefficient;
-                done_q <= '0;
-            end else begin
-                done_q <= {done_q[0], rd_i.rvalid && is_s};
-                if (rd_i.rvalid) begin
-                    case (answer_q)
-                        Coefficient: answer_q <= Weight;
-                        Weight:
-                        answer_q <= fp4 ? RowScale : (scaled || tokened) ? Scale : Coefficient;
-                        RowScale: answer_q <= Scale;
-                        default: answer_q <= more_q ? Scale : Coefficient;
-                    endcase
-                end
+                {factors_read_q, factors_here_q, flit_read_q, flit_here_q, given_q} <= '0;
+            end else if (scaled) begin
+                if (rd_o.valid && rd_ready_i && step_q == ReadC) factors_read_q <= 1'b1;
+                else if (take && first_q) factors_read_q <= 1'b0;
+                if (rd_i.rvalid && is_w) factors_here_q <= 1'b1;
+                else if (take && first_q) factors_here_q <= 1'b0;
+                if (rd_o.valid && rd_ready_i && step_q == ReadS) flit_read_q <= 1'b1;
+                else if (take && flit_last_q) flit_read_q <= 1'b0;
+                if (rd_i.rvalid && is_s) flit_here_q <= 1'b1;
+                else if (take && flit_last_q) flit_here_q <= 1'b0;
+                if (step_q == GiveY) given_q <= 1'b1;
+                else if (take) given_q <= 1'b0;
             end
-            if (rd_i.rvalid && !is_c && !is_w && is_s != fp4) scale_q <= word;
+            if (rd_i.rvalid && is_s) flit_q <= rd_i.rdata;
+            if (rd_i.rvalid && !is_c && !is_w && !is_s) row_scale_q <= word;
+            if (step_q == ReadS && rd_ready_i) word_s_q <= sum_q[Cfg.FlitLog2-1:2];
         end
 
-        if (Cfg.FlitBytes == 16) begin : gen_half
-            always_ff @(posedge clk_i)
-                if (rd_i.rvalid && is_s)
-                    scales_q <= word_s_q[1] ? rd_i.rdata[127:64] : rd_i.rdata[63:0];
-        end else begin : gen_flit
-            always_ff @(posedge clk_i) if (rd_i.rvalid && is_s) scales_q <= rd_i.rdata;
-        end
-
-        always_ff @(posedge clk_i)
-            if (step_q == ReadS && rd_ready_i)
-                word_s_q <= sum_q[Cfg.FlitLog2-1:2];
-
-        scale_multiply i_multiply (
+        expert_blocks #(
+            .Cfg(Cfg)
+        ) i_blocks (
             .clk_i,
+            .rst_ni(rst_ni && !go_i),
+            .fp4_i(fp4),
+            .ready_i(given_q && flit_here_q && (factors_here_q || !first_q)),
+            .first_i(first_q),
+            .given_i(given),
+            .c_i(c_q),
             .w_i(w_q),
-            .s_i(scale_q),
-            .p_o(product)
+            .row_scale_i(row_scale_q),
+            .flit_i(flit_q),
+            .slot_i(slot_q),
+            .take_o(take),
+            .row_o(made),
+            .row_take_i(row_take_i && scaled),
+            .start_o(start_made),
+            .c_o(c_made),
+            .weight_o(product),
+            .busy_o(made_busy)
         );
-        assign weight = scaled ? product : w_q;
+        assign blocks_busy = given_q || factors_read_q || made_busy;
+        assign {start, c, weight} = scaled ? {start_made, c_made, product} : {start_q, c_q, w_q};
     end else begin : gen_no_scales
         logic is_w_q;
 
-        assign {scaled, fp4, later, more} = '0;
-        assign row_o.scales = '0;
+        assign {scaled, fp4, more, row_scale, same_flit} = '0;
+        assign {hold_s, hold_x, blocks_busy} = '0;
+        assign hold_c = next_busy_q;
         assign {block_at, scale_at} = '0;
+        assign made = '0;
         assign is_c = !is_w_q;
         assign is_w = is_w_q;
         assign is_token = 1'b0;
         assign done = rd_i.rvalid && is_w_q;
         assign word_at = is_w_q ? word_w_q : word_c_q;
-        assign weight = w_q;
+        assign {start, c, weight} = {start_q, c_q, w_q};
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) is_w_q <= 1'b0;
@@ -406,15 +461,15 @@ module expert_fetch #(
         end
 
         logic unused;
-        assign unused = &{1'b0, fp4, later, more, block_at};
+        assign unused = &{1'b0, fp4, more, row_scale, same_flit, hold_s, block_at, made};
     end
 
     expert_factor i_factor (
         .clk_i,
-        .start_i(start_q),
-        .c_i(c_q),
+        .start_i(start),
+        .c_i(c),
         .w_i(weight),
-        .factor_o(row_o.factor)
+        .factor_o(factor)
     );
 
     // ---- gradients ------------------------------------------------------------------------
@@ -427,10 +482,10 @@ module expert_fetch #(
 
         expert_factor i_factor_f (
             .clk_i,
-            .start_i(start_q),
-            .c_i(c_q),
+            .start_i(start),
+            .c_i(c),
             .w_i(fp_pkg::One32),
-            .factor_o(row_o.factor_f)
+            .factor_o(factor_f)
         );
 
         always_ff @(posedge clk_i) begin
@@ -438,15 +493,18 @@ module expert_fetch #(
                 token_q <= unicast_i ? node_pkg::TokenW'(info_row_q >> cfg_i.k_shift)
                            : info_token_q;
             if (step_q == Extra) begin
-                row_o.f <= sum_q[W-1:Cfg.FlitLog2+2];
-                row_o.pos <= pos_q;
+                given.f <= sum_q[W-1:Cfg.FlitLog2+2];
+                given.pos <= pos_q;
             end
-            if (step_q == Extra && !tokened) row_o.token <= token_q;
-            else if (rd_i.rvalid && is_token) row_o.token <= word[node_pkg::TokenW-1:0];
+            if (step_q == Extra && !tokened) given.token <= token_q;
+            else if (rd_i.rvalid && is_token) given.token <= word[node_pkg::TokenW-1:0];
         end
     end else begin : gen_no_gradients
-        assign {row_o.f, row_o.factor_f, row_o.token, row_o.pos} = '0;
+        assign {given.f, given.token, given.pos} = '0;
+        assign factor_f = '0;
     end
+
+    `MW_CONTRACT(scaled && step_q == ReadS, !tokened, "a row with scales, whose token is to be read")
 endmodule
 
 `default_nettype wire
