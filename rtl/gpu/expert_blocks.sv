@@ -39,12 +39,12 @@ module expert_blocks #(
     input  wire logic [SlotW-1:0]     slot_i,       // word of the block's scales in the flit
     output logic                      take_o,
 
-    output work_t      row_o,
-    input  wire logic  row_take_i,
-    output logic       start_o,
+    output work_t       row_o,
+    input  wire logic   row_take_i,
+    output logic        start_o,
     output logic [15:0] c_o,
     output logic [31:0] weight_o,
-    output logic       busy_o
+    output logic        busy_o
 );
     localparam int unsigned Stable = 3;  // cycles after the one behind row_take_i
 

@@ -3,10 +3,9 @@
 // Turns tiles into rows: requests each row of a tile from the tracker, computes its addresses,
 // reads coefficient and gate weight.
 //
-// Function: If rows have scales (RowTypes), a row leaves as blocks of ScaleBlock elements. Each has
-// addresses of its own, and the product of gate weight and scale in place of the weight. The scale
-// is the block's or, if elements are e2m1, the row's. Blocks of those have eight scales besides.
-// With gradients_i a row also has the address of a row of x (f), the factor of the coefficient
+// Function: If rows have scales (RowTypes), a row leaves as blocks of ScaleBlock elements, which
+// expert_blocks completes. Each has addresses of its own. A flit of scales is read once for all
+// blocks that have scales in it. With gradients_i a row also has the address of a row of x (f), the factor of the coefficient
 // alone, and its token. The token comes from the tracker's list, is the number of a gathered row,
 // or is the first word of the row's entry in the meta table.
 // Ports: The row stride must be four flits or more, and region bases aligned to four flits, so that
@@ -16,8 +15,10 @@
 // Order: Tiles and rows in the order of arrival.
 // Latency: A row costs 6 cycles if memory answers at once. It is read when the previous row was
 // taken. One complete row waits for the engine. For the next row the address of the coefficient is
-// ready, and for the one after it the list's answer. A block costs 7 cycles. With gradients_i a row
-// costs a cycle more, and two if its token is read.
+// ready, and for the one after it the list's answer. With gradients_i a row costs a cycle more, and
+// two if its token is read. A block costs 8 cycles. It is read while another one waits for the
+// engine, and coefficient and weight of the next row as soon as a row's first block is complete.
+// Three cycles more of memory per flit of scales therefore cost nothing.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -504,7 +505,8 @@ module expert_fetch #(
         assign factor_f = '0;
     end
 
-    `MW_CONTRACT(scaled && step_q == ReadS, !tokened, "a row with scales, whose token is to be read")
+    `MW_CONTRACT(scaled && step_q == ReadS, !tokened,
+                 "a row with scales, whose token is to be read")
 endmodule
 
 `default_nettype wire

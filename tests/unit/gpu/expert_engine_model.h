@@ -50,7 +50,7 @@ struct signal_seen {
 
 // Rates of the environment, in percent.
 struct weather {
-    unsigned memory = 100, signals = 100, push = 100, arrive = 100, gradients = 100;
+    unsigned memory = 100, misc = 100, signals = 100, push = 100, arrive = 100, gradients = 100;
     unsigned list_latency = 2;
     int counts_at = 0;   // cycle from which all counts are present; -1: when all rows are
     int counted_at = -1; // the same for each list by itself; -1: never
@@ -395,7 +395,7 @@ struct engine : model<Vexpert_engine> {
                                   ? expected[stat_le]
                                   : static_cast<uint32_t>(rng() & 0xff);
         answer_list();
-        misc.rate = w.memory;
+        misc.rate = std::min(w.memory, w.misc);
         misc.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
         // the answer is valid for one cycle
         dut.exp_rd_ready_i = percent(w.memory);
