@@ -5,9 +5,9 @@
 //
 // Function: If rows have scales (RowTypes), a row leaves as blocks of ScaleBlock elements, which
 // expert_blocks completes. Each has addresses of its own. A flit of scales is read once for all
-// blocks that have scales in it. With gradients_i a row also has the address of a row of x (f), the factor of the coefficient
-// alone, and its token. The token comes from the tracker's list, is the number of a gathered row,
-// or is the first word of the row's entry in the meta table.
+// blocks that have scales in it. With gradients_i a row also has the address of a row of x (f), the
+// factor of the coefficient alone, and its token. The token comes from the tracker's list, is the
+// number of a gathered row, or is the first word of the row's entry in the meta table.
 // Ports: The row stride must be four flits or more, and region bases aligned to four flits, so that
 // every row starts with a group of four. row_o is stable for 4 cycles after row_take_i, and
 // row_o.factor is complete 3 cycles after it. Memory answers 3 cycles after the grant. A
@@ -134,13 +134,14 @@ module expert_fetch #(
     logic [node_pkg::ExpertW-1:0] le_q;
     logic [Cfg.CountW-1:0] place_q;
 
-    // Of rows that have scales: elements of half a byte; another block comes; its scales are those
-    // of the flit before; offsets of a block's result and of a scale, which lies behind the elements
+    // Of rows that have scales: elements of half a byte; another block comes; the row's scale is
+    // read; the block's scales are in the flit of the block before; offsets of a block's result
+    // and of a scale, which lies behind the elements.
     logic scaled, fp4, more, row_scale, same_flit;
     logic [LowW-1:0] block_at, scale_at;
-    // steps that wait: ReadC, ReadS, GiveX
+    // Steps that wait: ReadC, ReadS, GiveX.
     logic hold_c, hold_s, hold_x;
-    work_t given;  // what the steps give
+    work_t given;  // by the steps
     logic blocks_busy;
     fp_pkg::factor_t factor, factor_f;
     assign {given.valid, given.factor, given.factor_f, given.scales} = '0;
@@ -251,7 +252,8 @@ module expert_fetch #(
                 if (rd_ready_i) begin
                     sum_q <= sum;
                     word_w_q <= sum_q[Cfg.FlitLog2-1:2];
-                    step_q <= !(Cfg.RowTypes && (scaled || tokened)) ? GiveX : row_scale ? Extra : ReadS;
+                    if (Cfg.RowTypes && row_scale) step_q <= Extra;
+                    else step_q <= (Cfg.RowTypes && (scaled || tokened)) ? ReadS : GiveX;
                 end
                 Extra:
                 if (Cfg.RowTypes && (rd_ready_i || !fp4)) begin
