@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor-parallel workloads on devices that lack a primitive or room: refused by name,
-// before anything runs.
+// Workloads on devices that lack a primitive or room: refused by name, before anything runs.
 #include "fake.h"
 
 #include <setjmp.h>
@@ -14,6 +13,7 @@
 
 #include "fabric_regs.h"
 #include "run/run.h"
+#include "systems/systems.h"
 #include "tp_run/tp_run.h"
 
 enum { GPUS = 2 };
@@ -64,6 +64,47 @@ static void a_missing_primitive_is_named(void **state)
     }
 }
 
+/// Check that a device with these primitives holds a small MoE layer under `moeswitch`.
+static int checked(uint32_t primitives, char *setting, struct mw_error *err)
+{
+    static struct mw_run_params params;
+    static struct fake fake;
+    char *argv[] = {"run",      "--gpus",    "2",      "--hidden", "512",   "--flit-bytes", "8",
+                    "--system", "moeswitch", "--tile", "1",        "--set", setting,        NULL};
+    bool help;
+    uint64_t touched[MW_SYSTEMS];
+    struct mw_left_out left_out[MW_SYSTEMS];
+    fake_init(&fake, GPUS, 8);
+    *fake_fabric(&fake, offsetof(mw_fabric_t, primitives)) = primitives;
+    assert_int_equal(mw_run_parse(&params, sizeof argv / sizeof *argv - 1, argv, &help, err), 0);
+    params.device = (struct mw_device_choice){.custom = &fake_transport, .custom_context = &fake};
+    const struct mw_demand demand = {.shape = params.shape,
+                                     .k = 2,
+                                     .experts = 4,
+                                     .layers = 1,
+                                     .rows_per_expert = 8,
+                                     .rows_per_list = 8,
+                                     .received_rows = 8,
+                                     .rows = 32,
+                                     .received = 16};
+    const int status = mw_systems_check(&params, &demand, false, touched, left_out, err);
+    fake_free(&fake);
+    return status;
+}
+
+/// Hubs that cannot balance partial sums run the same packets, unless the setting asks for it.
+static void moeswitch_runs_without_balance(void **state)
+{
+    (void)state;
+    const uint32_t all = UINT32_MAX, none = ~MW_FABRIC__PRIMITIVES__BALANCE_ROWS_bm;
+    struct mw_error err = {0};
+    assert_int_equal(checked(all, "balance_rows=1", &err), MW_EXIT_OK);
+    assert_int_equal(checked(none, "token_order=1", &err), MW_EXIT_OK);
+    assert_int_equal(checked(none, "balance_rows=0", &err), MW_EXIT_OK);
+    assert_int_equal(checked(none, "balance_rows=1", &err), MW_EXIT_INPUT);
+    assert_non_null(strstr(err.text, "balance_rows: this device's hubs serve all GPUs in turn"));
+}
+
 /// A memory of a MB holds no 2 000 rows of a KB, three times in and out.
 static void rows_need_room(void **state)
 {
@@ -75,6 +116,7 @@ static void rows_need_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_missing_primitive_is_named),
+                                       cmocka_unit_test(moeswitch_runs_without_balance),
                                        cmocka_unit_test(rows_need_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -298,8 +298,7 @@ static void moeswitch(void **state)
 static void order_waits(void **state)
 {
     (void)state;
-    struct mw_system s = *mw_system_find("moeswitch");
-    s.order_waits = true;
+    const struct mw_system s = *mw_system_find("moeswitch");
     early = 7;
     const struct mw_instr
         stream[] = {RANGE(MW_I_COUNT),
