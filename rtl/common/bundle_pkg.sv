@@ -348,6 +348,14 @@ package bundle_pkg;
         logic [3:0] idx;
     } term_req_t;
 
+    // An output of the switch takes a flit of a result from the join: the first one, or the last
+    // one, of its packet.
+    typedef struct packed {
+        logic read;
+        logic first;
+        logic last;
+    } result_read_t;
+
     // The counter of a switch port that is read, as upper and lower part, see port_counters.
     typedef struct packed {
         logic [26:0] high;

@@ -181,6 +181,19 @@
     logic valid; logic mine; logic own; logic [4:0] cnt; logic [Cfg.N-1:0] mask; \
     logic [Cfg.TokensLog2-1:0] index;}
 
+// A row that a join of the switch is to add up: its members by distance (mask), its bytes, less 1,
+// type and operator, and when its request came.
+// What a join reads of the members' queues, by distance: flit idx of the queue in re, which is the
+// last one of its packet in done. And a packet of its results: bytes, less 1, and the stamp of the
+// request.
+`define MW_OPEN(Cfg) struct packed { \
+    logic valid; logic [Cfg.Others-1:0] mask; logic [14:0] bytes; red_pkg::red_t red; \
+    logic [Cfg.StampB-1:0] stamp;}
+`define MW_TAKE(Cfg) struct packed { \
+    logic [Cfg.Others-1:0] re; logic [Cfg.PayW-1:0] idx; logic [Cfg.Others-1:0] done;}
+`define MW_JOINED(Cfg) struct packed { \
+    logic valid; logic [6:0] len; logic poison; logic [Cfg.StampB-1:0] stamp;}
+
 // From an input of the switch to its queues at the outputs: a word for the RAM of packets, the
 // description of a packet with its time of arrival, and a word of a partial.
 `define MW_COPY(Cfg) struct packed { \

@@ -28,7 +28,10 @@ module switch_port #(
     parameter type part_t = `MW_PART(Cfg),
     parameter type notified_t = `MW_NOTIFIED(Cfg),
     parameter type backs_t = `MW_BACKS(Cfg),
-    parameter type entry_t = `MW_ENTRY(Cfg)
+    parameter type entry_t = `MW_ENTRY(Cfg),
+    parameter type open_t = `MW_OPEN(Cfg),
+    parameter type take_t = `MW_TAKE(Cfg),
+    parameter type joined_t = `MW_JOINED(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -331,11 +334,11 @@ module switch_port #(
     logic [Cfg.PayW:0] rd_line;
     logic [Cfg.Others-1:0] q_has, q_re, q_done;  // of partials
     // at the join
-    logic [Cfg.Others-1:0] j_has, j_want, j_may, j_re, j_done, j_wait, members;
+    logic [Cfg.Others-1:0] j_has, j_want, j_may, j_wait, members;
+    take_t j_take;
     logic [Cfg.Others-1:0] claimed;  // see read_turns
     logic [Cfg.FlitW+1:0] j_term;
     logic row_done;
-    logic [Cfg.PayW-1:0] q_idx;
     logic [$clog2(Cfg.OpenRows+1)-1:0] rows;
 
     for (genvar i = 0; i < Cfg.Others; i++) begin : gen_in
@@ -404,7 +407,7 @@ module switch_port #(
             .full_o(backs_o.part_full[i]),
             .has_o(q_has[i]),
             .re_i(q_re[i]),
-            .ridx_i(q_idx),
+            .ridx_i(j_take.idx),
             .done_i(q_done[i]),
             .rdata_o(own_term),
             .waddr_o(part_waddr),
@@ -442,8 +445,8 @@ module switch_port #(
             .level_i(rows),
             .late_o,
             .old_o(old),
-            .re_i(j_re),
-            .done_i(j_done),
+            .re_i(j_take.re),
+            .done_i(j_take.done),
             .has_o(j_has),
             .term_o(j_term),
             .has_i(q_has),
@@ -452,15 +455,17 @@ module switch_port #(
             .done_o(q_done)
         );
     end else begin : gen_no_dummy
-        assign {j_has, q_re, q_done, j_term} = {q_has, j_re, j_done, gen_in[Cfg.Others-1].term_or};
+        assign {j_has, j_term} = {q_has, gen_in[Cfg.Others-1].term_or};
+        assign {q_re, q_done} = {j_take.re, j_take.done};
         assign {late_o, old} = '0;
     end
 
     // ---- output ----
-    logic res_valid, res_poison, res_start, res_read, res_first, res_last, res_err;
-    logic [6:0] res_len;
+    joined_t res;
+    bundle_pkg::result_read_t res_read;
+    logic res_start, res_err;
     logic [Cfg.FlitW-1:0] res_data;
-    logic [Cfg.StampB-1:0] res_stamp, leave_stamp;
+    logic [Cfg.StampB-1:0] leave_stamp;
     logic wait_turn, wait_credit, discard, leave, out_idle, back_valid_q, back_sent;
     error_pkg::err_e err_code_q;  // of the last error
     logic [Cfg.N-1:0] pop_n, re_n, free_ctrl_n, free_store_n, sent_n, able_n;
@@ -474,8 +479,8 @@ module switch_port #(
             .clk_i,
             .rst_ni,
             .want_i(j_want),
-            .read_i(j_re),
-            .done_i(j_done),
+            .read_i(j_take.re),
+            .done_i(j_take.done),
             .may_o(j_may),
             .open_i(open),
             .able_i(by_distance(able_n, port_i)),
@@ -730,37 +735,35 @@ module switch_port #(
     end
 
     // of requests, or of rows that the switch opens: bf16 sums of whole rows
+    open_t opening;
+
+    assign opening = '{
+            valid: open_valid || joins_q,
+            mask: opened_q ? opened_members_q : members,
+            bytes: opened_q ? common_i.row_bytes - 15'd1 : open_bytes,
+            red: opened_q ? '0 : open_red,
+            stamp: opened_q ? common_i.now : desc_o.stamp
+        };
     reduce_join #(
         .Cfg(Cfg)
     ) i_join (
         .clk_i,
         .rst_ni,
-        .open_valid_i(open_valid || joins_q),
-        .open_mask_i(opened_q ? opened_members_q : members),
-        .open_bytes_i(opened_q ? common_i.row_bytes - 15'd1 : open_bytes),
-        .open_red_i(opened_q ? '0 : open_red),
-        .open_stamp_i(opened_q ? common_i.now : desc_o.stamp),
+        .open_i(opening),
         .open_full_o(open_full),
         .away_i(down_i | (common_i.switch_reductions ? falls : '0)),
         .q_has_i(j_has),
         .q_hold_i(strobes_i.hold),
         .q_want_o(j_want),
         .q_may_i(j_may),
-        .q_re_o(j_re),
-        .q_idx_o(q_idx),
-        .q_done_o(j_done),
+        .q_o(j_take),
         .q_data_i(j_term),
         .q_wait_o(j_wait),
         .row_done_o(row_done),
         .level_o(rows),
-        .res_valid_o(res_valid),
-        .res_len_o(res_len),
-        .res_poison_o(res_poison),
-        .res_stamp_o(res_stamp),
+        .res_o(res),
         .res_start_i(res_start),
-        .res_read_i(res_read),
-        .res_first_i(res_first),
-        .res_last_i(res_last),
+        .res_i(res_read),
         .res_data_o(res_data),
         .res_err_o(res_err),
         .idle_o(join_idle)
@@ -803,14 +806,14 @@ module switch_port #(
         .free_ctrl_o(free_ctrl_n),
         .free_store_o(free_store_n),
         .sent_o(sent_n),
-        .res_valid_i(res_valid),
-        .res_len_i(res_len),
-        .res_poison_i(res_poison),
-        .res_stamp_i(res_stamp),
+        .res_valid_i(res.valid),
+        .res_len_i(res.len),
+        .res_poison_i(res.poison),
+        .res_stamp_i(res.stamp),
         .res_start_o(res_start),
-        .res_read_o(res_read),
-        .res_first_o(res_first),
-        .res_last_o(res_last),
+        .res_read_o(res_read.read),
+        .res_first_o(res_read.first),
+        .res_last_o(res_read.last),
         .res_data_i(res_data),
         .res_err_i(res_err),
         .grant_valid_i(made_valid),

@@ -10,7 +10,7 @@
 // Order: The members' queues are read packet by packet, in the order p+1, p+2, .. modulo N,
 // whatever arrived first.
 // Back-pressure: Results enter a small ring with one packet per slot. The egress may start a packet
-// when its first flit is present (res_valid_o), and takes one flit per cycle. The last pass of a
+// when its first flit is present (res_o), and takes one flit per cycle. The last pass of a
 // packet starts when a slot is free, or when the packet in it is being sent, as the writer stays
 // behind the reader.
 // Latency: One flit per cycle, without a gap between members, packets and rows. Two cases have a
@@ -22,19 +22,19 @@
 // error). From there on, flits are marked (res_err_o).
 `default_nettype none
 `include "assert.svh"
+`include "bundles.svh"
 
 module reduce_join #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type open_t = `MW_OPEN(Cfg),
+    parameter type take_t = `MW_TAKE(Cfg),
+    parameter type joined_t = `MW_JOINED(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic                  open_valid_i,  // only while open_full_o is low
-    input  wire logic [Cfg.Others-1:0] open_mask_i,
-    input  wire logic [14:0]           open_bytes_i,  // of the row, less 1
-    input  wire red_pkg::red_t         open_red_i,
-    input  wire logic [Cfg.StampB-1:0] open_stamp_i,  // when the request came
-    output logic                       open_full_o,
+    input  wire open_t open_i,  // only while open_full_o is low
+    output logic       open_full_o,
     // left out of rows that came a cycle before; all results of these are poisoned
     input  wire logic [Cfg.Others-1:0] away_i,
 
@@ -44,9 +44,7 @@ module reduce_join #(
     // a pass on that member may begin, but for its turn, and q_hold_i, which does not last
     output logic [Cfg.Others-1:0]             q_want_o,
     input  wire logic [Cfg.Others-1:0]        q_may_i,   // it has its turn
-    output logic [Cfg.Others-1:0]             q_re_o,
-    output logic [Cfg.PayW-1:0]               q_idx_o,
-    output logic [Cfg.Others-1:0]             q_done_o,
+    output take_t                             q_o,
     input  wire logic [Cfg.FlitW+1:0]         q_data_i,  // {poison, last, flit} of the
                                                          // queue read, else 0
     output logic [Cfg.Others-1:0]             q_wait_o,  // the member whose partial is next,
@@ -54,16 +52,11 @@ module reduce_join #(
     output logic                              row_done_o,
     output logic [$clog2(Cfg.OpenRows+1)-1:0] level_o,   // open rows
 
-    output logic                  res_valid_o,
-    output logic [6:0]            res_len_o,    // bytes, less 1
-    output logic                  res_poison_o,
-    output logic [Cfg.StampB-1:0] res_stamp_o,  // of the request
-    input  wire logic             res_start_i,  // takes the description
-    input  wire logic             res_read_i,   // takes a flit
-    input  wire logic             res_first_i,  // with res_read_i: the first flit of the packet
-    input  wire logic             res_last_i,   // with res_read_i: the last
-    output logic [Cfg.FlitW-1:0]  res_data_o,
-    output logic                  res_err_o,
+    output joined_t                        res_o,
+    input  wire logic                      res_start_i,  // takes it
+    input  wire bundle_pkg::result_read_t  res_i,
+    output logic [Cfg.FlitW-1:0]           res_data_o,
+    output logic                           res_err_o,
 
     output logic idle_o
 );
@@ -91,12 +84,12 @@ module reduce_join #(
     logic [14:0] bytes;
 
     always_ff @(posedge clk_i) begin
-        came_q <= rst_ni && open_valid_i;
-        if (open_valid_i) begin
-            came_mask_q <= open_mask_i;
-            came_bytes_q <= open_bytes_i;
-            came_red_q <= open_red_i;
-            came_stamp_q <= open_stamp_i;
+        came_q <= rst_ni && open_i.valid;
+        if (open_i.valid) begin
+            came_mask_q <= open_i.mask;
+            came_bytes_q <= open_i.bytes;
+            came_red_q <= open_i.red;
+            came_stamp_q <= open_i.stamp;
         end
     end
 
@@ -181,9 +174,9 @@ module reduce_join #(
     assign row_done_o = row_done;
     assign q_want_o = (row_valid_q && first_flit && ready) ? cur_q & q_has_i : '0;
     assign q_wait_o = row_valid_q ? cur_q & ~q_has_i : '0;
-    assign q_re_o = go ? cur_q : '0;
-    assign q_idx_o = idx_q;
-    assign q_done_o = (go && last_flit) ? cur_q : '0;
+    assign q_o.re = go ? cur_q : '0;
+    assign q_o.idx = idx_q;
+    assign q_o.done = (go && last_flit) ? cur_q : '0;
 
     // Behind the last term of a packet its members begin anew, or those of the next row.
     always_comb begin
@@ -297,13 +290,13 @@ module reduce_join #(
         .raddr_i(desc_r_q),
         .rdata_o(desc)
     );
-    assign {res_len_o, res_poison_o} = desc[7:0];
+    assign {res_o.len, res_o.poison} = desc[7:0];
 
     if (Cfg.StampW != 0) begin : gen_stamp
         always_ff @(posedge clk_i) if (go) stamp_q <= row_q[OpenW-1-:Cfg.StampW];
-        assign res_stamp_o = desc[DescW-1-:Cfg.StampW];
+        assign res_o.stamp = desc[DescW-1-:Cfg.StampW];
     end else begin : gen_no_stamp
-        assign {stamp_q, res_stamp_o} = '0;
+        assign {stamp_q, res_o.stamp} = '0;
     end
 
     lutram #(
@@ -318,9 +311,9 @@ module reduce_join #(
         .rdata_o({res_err_o, res_data_o})
     );
 
-    assign res_valid_o = ready_q != '0;
+    assign res_o.valid = ready_q != '0;
     assign take = go && last_pass && first_flit;
-    assign give = res_read_i && res_first_i;
+    assign give = res_i.read && res_i.first;
     assign room = taken_q < 2'(Slots);
     assign come = sum_valid && sum_first;
     assign idle_o = !came_q && !queue_valid && !row_valid_q && !valid_q && !acc_busy
@@ -336,7 +329,7 @@ module reduce_join #(
             desc_r_q <= '0;
         end else begin
             if (sum_valid) wptr_q <= advance(wptr_q, sum_last);
-            if (res_read_i) rptr_q <= advance(rptr_q, res_last_i);
+            if (res_i.read) rptr_q <= advance(rptr_q, res_i.last);
             // up or down by 1
             if (come != res_start_i) ready_q <= {ready_q[1] ^ (ready_q[0] == come), !ready_q[0]};
             if (take != give) taken_q <= {taken_q[1] ^ (taken_q[0] == take), !taken_q[0]};
@@ -345,11 +338,11 @@ module reduce_join #(
         end
     end
 
-    `MW_CONTRACT(open_valid_i, !open_full_o, "a reduction opens without room")
+    `MW_CONTRACT(open_i.valid, !open_full_o, "a reduction opens without room")
     `MW_CONTRACT(1'b1, level_q <= LevelW'(Cfg.OpenRows) && taken_q <= 2'(Slots),
                  "more rows or results than places")
-    `MW_CONTRACT(res_start_i, res_valid_o, "a result that is not there")
-    `MW_CONTRACT(1'b1, (q_re_o & ~q_has_i) == '0, "a read of a queue without a partial")
+    `MW_CONTRACT(res_start_i, res_o.valid, "a result that is not there")
+    `MW_CONTRACT(1'b1, (q_o.re & ~q_has_i) == '0, "a read of a queue without a partial")
     `MW_NEXT(go && !last_flit, go, "a gap inside a pass")
 endmodule
 

@@ -104,11 +104,12 @@ module prove_port_down #(
     end
 
     for (genvar r = 0; r < 2; r++) begin : gen_requester
-        logic [1:0]   has, re, q_done, j_has, j_re, j_done, j_wait, j_late, j_down;
+        logic [1:0]   has, re, q_done, j_has, j_wait, j_late, j_down;
         logic         ever_q;      // a hub was down
-        logic         full, valid, poison, row_done, busy_q, read_q;
+        logic         full, row_done, busy_q, read_q;
         logic [1:0]   level;
-        logic [2:0]   idx;
+        `MW_TAKE(Cfg) take;
+        `MW_JOINED(Cfg) joined;
         logic [129:0] term [2], j_term;
 
         for (genvar h = 0; h < 2; h++) begin : gen_queue
@@ -117,7 +118,7 @@ module prove_port_down #(
                 .clk_i, .rst_ni(rst_n && !flush[h]), .come_i(enters[h][r]),
                 .we_i(enters[h][r]), .widx_i(3'd0),
                 .wdata_i({2'b01, 128'd0}), .full_o(), .has_o(has[D]), .re_i(re[D]),
-                .ridx_i(idx), .done_i(q_done[D]),
+                .ridx_i(take.idx), .done_i(q_done[D]),
                 .rdata_o(term[h]), .waddr_o(), .raddr_o()
             );
             assign done[h][r] = q_done[D];
@@ -129,25 +130,24 @@ module prove_port_down #(
             .mark_i((down & ~down_q) != '0),
             .wait_i(j_wait), .row_done_i(row_done), .level_i(level),
             .late_o(j_late), .old_o(old[r]),
-            .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
+            .re_i(take.re), .done_i(take.done), .has_o(j_has), .term_o(j_term),
             .has_i(has), .term_i(term[0] | term[1]), .re_o(re), .done_o(q_done)
         );
         // Rows have one flit. A new row is requested as soon as the window allows it.
         reduce_join #(.Cfg(Cfg)) i_join (
             .clk_i, .rst_ni(rst_n),
-            .open_valid_i(rst_n && !full), .open_mask_i('1), .open_bytes_i(15'd15),
-            .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i(j_down),
+            .open_i('{valid: rst_n && !full, mask: '1, bytes: 15'd15, red: '0, stamp: '0}),
+            .open_full_o(full), .away_i(j_down),
             .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]}
                                        : {hold[0][r], hold[1][r]}), .q_want_o(),
-            .q_may_i('1), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done),
+            .q_may_i('1), .q_o(take),
             .q_data_i(j_term), .q_wait_o(j_wait),
             .row_done_o(row_done), .level_o(level),
-            .res_valid_o(valid), .res_len_o(), .res_poison_o(poison),
-            .res_stamp_o(), .res_start_i(res[r]),
-            .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1), .res_data_o(), .res_err_o(),
+            .res_o(joined), .res_start_i(res[r]),
+            .res_i('{read: read_q, first: 1'b1, last: 1'b1}), .res_data_o(), .res_err_o(),
             .idle_o()
         );
-        assign res[r] = valid && !busy_q;
+        assign res[r] = joined.valid && !busy_q;
         always_ff @(posedge clk_i) begin
             busy_q <= rst_n && res[r];
             read_q <= rst_n && busy_q;
@@ -158,15 +158,15 @@ module prove_port_down #(
             ever_q <= rst_n && (ever_q || down != '0);
             if (rst_n) begin
                 a_served:   assert (32'(since_q[r]) <= Bound);
-                a_right:    assert (!res[r] || ever_q || down != '0 || !poison);
+                a_right:    assert (!res[r] || ever_q || down != '0 || !joined.poison);
                 // rows that were open or in the ring when the last hub came up may be poisoned
                 a_again:    assert (!res[r] || down != '0 || 32'(fresh_q[r]) < Cfg.OpenRows + Slots
-                                    || !poison);
+                                    || !joined.poison);
                 c_again:    cover (res[r] && ever_q && down == '0
                                    && 32'(fresh_q[r]) == Cfg.OpenRows + Slots);
                 c_back:     cover (ever_q && down == '0);
                 a_poisoned: assert (!res[r] || (down_since_q[0] < 8'd15 && down_since_q[1] < 8'd15)
-                                    || poison);
+                                    || joined.poison);
                 // rows from before the mark end
                 a_old:      assert (!old[r] || (down_since_q[0] < 8'd40 && down_since_q[1] < 8'd40)
                                     || (down_since_q[0] < 8'd40 && down[0])

@@ -5,6 +5,7 @@
 // requester. Port 0 adds hub 1 first, port 2 hub 3. In any order every requester gets a result
 // within Bound cycles, again and again.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_partials #(
     parameter int unsigned Bound = 30
@@ -63,37 +64,37 @@ module prove_partials #(
     end
 
     for (genvar r = 0; r < 2; r++) begin : gen_requester
-        logic [1:0]   has, re, q_done;
-        logic         full, valid, busy_q, read_q;
-        logic [2:0]   idx;
+        logic [1:0]   has;
+        logic         full, busy_q, read_q;
+        `MW_TAKE(Cfg) take;
+        `MW_JOINED(Cfg) joined;
         logic [129:0] term [2];
 
         for (genvar h = 0; h < 2; h++) begin : gen_queue
             localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
             part_queue #(.Cfg(Cfg)) i_queue (
                 .clk_i, .rst_ni(rst_n), .come_i(send[h][r]), .we_i(send[h][r]), .widx_i(3'd0),
-                .wdata_i({2'b01, 128'd0}), .full_o(), .has_o(has[D]), .re_i(re[D]),
-                .ridx_i(idx), .done_i(q_done[D]),
+                .wdata_i({2'b01, 128'd0}), .full_o(), .has_o(has[D]), .re_i(take.re[D]),
+                .ridx_i(take.idx), .done_i(take.done[D]),
                 .rdata_o(term[h]), .waddr_o(), .raddr_o()
             );
-            assign done[h][r] = q_done[D];
+            assign done[h][r] = take.done[D];
         end
         // Rows have one flit. A new row is requested as soon as the window allows it.
         reduce_join #(.Cfg(Cfg)) i_join (
             .clk_i, .rst_ni(rst_n),
-            .open_valid_i(rst_n && !full), .open_mask_i(2'b11), .open_bytes_i(15'd15),
-            .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i('0),
+            .open_i('{valid: rst_n && !full, mask: 2'b11, bytes: 15'd15, red: '0, stamp: '0}),
+            .open_full_o(full), .away_i('0),
             .q_has_i(has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]}
                                      : {hold[0][r], hold[1][r]}), .q_want_o(),
-            .q_may_i('1), .q_re_o(re), .q_idx_o(idx), .q_done_o(q_done),
+            .q_may_i('1), .q_o(take),
             .q_data_i(term[0] | term[1]), .q_wait_o(),
             .row_done_o(), .level_o(),
-            .res_valid_o(valid), .res_len_o(), .res_poison_o(), .res_stamp_o(),
-            .res_start_i(res[r]), .res_read_i(read_q), .res_first_i(1'b1),
-            .res_last_i(1'b1), .res_data_o(),
+            .res_o(joined), .res_start_i(res[r]),
+            .res_i('{read: read_q, first: 1'b1, last: 1'b1}), .res_data_o(),
             .res_err_o(), .idle_o()
         );
-        assign res[r] = valid && !busy_q;
+        assign res[r] = joined.valid && !busy_q;
         always_ff @(posedge clk_i) begin
             busy_q <= rst_n && res[r];
             read_q <= rst_n && busy_q;

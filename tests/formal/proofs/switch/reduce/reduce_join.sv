@@ -4,6 +4,7 @@
 // of 4 bits {member, packet modulo 2, flit modulo 2}. The model of the adder records what it adds.
 // The result must be the words of all members of the row, each once, in the order of the mask.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_reduce_join #(
     parameter int unsigned Members = 3,
@@ -30,10 +31,9 @@ module prove_reduce_join #(
 
     localparam logic [1:0][Members-1:0] Mask  = {Members'(Mask1), Members'(Mask0)};
     localparam logic [1:0][14:0]        Bytes = {15'(Bytes1 - 1), 15'(Bytes0 - 1)};
-    logic                    rst_n, full, res_valid, res_poison, res_err, idle;
-    logic [Members-1:0]      re, done;
-    logic [2:0]              idx;
-    logic [6:0]              res_len;
+    logic                    rst_n, full, res_err, idle;
+    `MW_TAKE(Cfg)            take;
+    `MW_JOINED(Cfg)          res;
     logic [127:0]            res_data;
     logic                    kind_q;                      // kind of the next row to open
     logic [Members-1:0]      has_q, in_par_q, out_par_q;  // packets taken from a member and seen in
@@ -50,35 +50,32 @@ module prove_reduce_join #(
     // ---- open rows, and the members' queues ----
     always_ff @(posedge clk_i) begin
         kind_q   <= rst_n && (kind_q ^ open_i);
-        has_q    <= rst_n ? has_i & ~done : '0;
-        in_par_q <= rst_n ? in_par_q ^ done : '0;
-        data_q <= (re == '0) ? '0 : {1'b0, done != '0, 124'd0, word};
+        has_q    <= rst_n ? has_i & ~take.done : '0;
+        in_par_q <= rst_n ? in_par_q ^ take.done : '0;
+        data_q <= (take.re == '0) ? '0 : {1'b0, take.done != '0, 124'd0, word};
     end
     always_comb begin
         word = '0;
         for (int unsigned m = 0; m < Members; m++)
-            if (re[m]) word = {2'(m + 1), in_par_q[m], idx[0]};
+            if (take.re[m]) word = {2'(m + 1), in_par_q[m], take.idx[0]};
         if (full || !rst_n) assume (!open_i);
         assume ((has_q & ~has_i) == '0);
     end
 
     reduce_join #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n),
-        .open_valid_i(open_i), .open_mask_i(Mask[kind_q]), .open_bytes_i(Bytes[kind_q]),
-        .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i('0),
-        .q_has_i(has_i), .q_hold_i(hold_i), .q_want_o(), .q_may_i('1), .q_re_o(re),
-        .q_idx_o(idx), .q_done_o(done),
+        .open_i('{valid: open_i, mask: Mask[kind_q], bytes: Bytes[kind_q], red: '0, stamp: '0}),
+        .open_full_o(full), .away_i('0),
+        .q_has_i(has_i), .q_hold_i(hold_i), .q_want_o(), .q_may_i('1), .q_o(take),
         .q_data_i(data_q), .q_wait_o(), .row_done_o(), .level_o(),
-        .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison),
-        .res_stamp_o(), .res_start_i(start),
-        .res_read_i(read), .res_first_i(flit_q == '0),
-        .res_last_i(flit_q == flits_q), .res_data_o(res_data),
+        .res_o(res), .res_start_i(start),
+        .res_i('{read: read, first: flit_q == '0, last: flit_q == flits_q}), .res_data_o(res_data),
         .res_err_o(res_err), .idle_o(idle)
     );
 
     // ---- the output: header, then the flits one by one ----
     assign end_read = read && flit_q == flits_q;
-    assign start    = start_i && res_valid && (!busy_q || end_read);
+    assign start    = start_i && res.valid && (!busy_q || end_read);
     assign last_pkt = pkt_q == Bytes[out_kind_q][7];
     assign length   = last_pkt ? Bytes[out_kind_q][6:0] : 7'd127;
     always_ff @(posedge clk_i) begin
@@ -94,9 +91,9 @@ module prove_reduce_join #(
             read <= busy_q && !end_read;
             if (start) begin
                 flit_q   <= '0;
-                flits_q  <= res_len[6:4];
-                length_q <= res_len;
-                poison_q <= res_poison;
+                flits_q  <= res.len[6:4];
+                length_q <= res.len;
+                poison_q <= res.poison;
             end else if (read) flit_q <= flit_q + 1'b1;
             if (end_read) begin
                 pkt_q <= !last_pkt;
@@ -117,7 +114,8 @@ module prove_reduce_join #(
             a_clean:  assert (!read || !res_err);
             a_length: assert (!read || length_q == length);
             a_poison: assert (!read || poison_q == (Mask[out_kind_q] == '0));
-            a_asked:  assert ((re & ~has_i) == '0 && (re & (re - 1'b1)) == '0);
+            a_asked:  assert ((take.re & ~has_i) == '0
+                             && (take.re & (take.re - 1'b1)) == '0);
         end
     end
 
