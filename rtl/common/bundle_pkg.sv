@@ -348,6 +348,41 @@ package bundle_pkg;
         logic [3:0] idx;
     } term_req_t;
 
+    // The classes whose packets take a credit of an endpoint, a bit of each.
+    typedef struct packed {
+        logic ctrl;
+        logic store;
+        logic part;
+    } credit_classes_t;
+
+    // An input of the switch writes into one of its queues: a word, the description of the packet
+    // that it will push next, the packet.
+    typedef struct packed {
+        logic wr;
+        logic desc;
+        logic push;
+    } queue_write_t;
+
+    // Of an input of the switch, to all of its queues: a STORE packet was accepted or rejected, and
+    // a STORE credit goes back to the sender.
+    typedef struct packed {
+        logic arrive;
+        logic issue;
+    } store_steps_t;
+
+    // What an output of the switch sees of a queue: the classes of which it has a packet, of STORE
+    // one inside the window. urgent: its next STORE packet keeps others of the input from moving
+    // up. And it takes a packet of a class from the queue.
+    typedef struct packed {
+        logic       urgent;
+        logic [2:0] has;
+    } queue_state_t;
+
+    typedef struct packed {
+        logic       valid;
+        logic [1:0] cls;
+    } queue_pop_t;
+
     // An output of the switch takes a flit of a result from the join: the first one, or the last
     // one, of its packet.
     typedef struct packed {

@@ -174,6 +174,12 @@
     logic [Cfg.FlitW-1:0] wdata;}
 `define MW_HEARD(Cfg) struct packed {logic rvalid; logic lost; logic [Cfg.FlitW-1:0] rdata;}
 
+// A row of a port that may be opened, or that is opened: other ports with terms of it, by distance,
+// and its index. And the members of every row, with tile reductions (valid).
+`define MW_OPENED(Cfg) struct packed { \
+    logic valid; logic [Cfg.Others-1:0] members; logic [Cfg.TokensLog2-1:0] index;}
+`define MW_MEMBERS(Cfg) struct packed {logic valid; logic [Cfg.Others-1:0] members;}
+
 // A row whose reduction the switch is to open. mine: it is a token of the port's own GPU and has an
 // entry. mask: outputs with GPUs that have an expert of it. cnt: number of remote targets. own: the
 // home has experts of it, too.
@@ -194,6 +200,13 @@
 `define MW_JOINED(Cfg) struct packed { \
     logic valid; logic [6:0] len; logic poison; logic [Cfg.StampB-1:0] stamp;}
 
+// A load of a row by a reader, by distance. And a packet of an answer of a row that others load:
+// the first one, or a later one.
+`define MW_LOOK(Cfg) struct packed { \
+    logic valid; logic [Cfg.LoadIndexW-1:0] index; logic [Cfg.Others-1:0] reader;}
+`define MW_ANSWERING(Cfg) struct packed { \
+    logic first; logic next; logic poison; logic [Cfg.LoadIndexW-1:0] row;}
+
 // From an input of the switch to its queues at the outputs: a word for the RAM of packets, the
 // description of a packet with its time of arrival, and a word of a partial.
 `define MW_COPY(Cfg) struct packed { \
@@ -202,6 +215,13 @@
 `define MW_DESC(Cfg) struct packed { \
     logic [Cfg.StampB-1:0] stamp; logic dyn; logic [3:0] more; logic pay; logic [Cfg.PayW-1:0] len;}
 `define MW_PART(Cfg) struct packed {logic [Cfg.PayW-1:0] idx; logic [Cfg.FlitW+1:0] data;}
+
+// A read of the RAM of such a queue. And the accesses of partials to this RAM, where they share it:
+// their words come with those of packets.
+`define MW_SLOT_READ(Cfg) struct packed { \
+    logic re; logic [Cfg.PayW:0] line; logic [Cfg.SlotW-1:0] slot;}
+`define MW_SHARED(Cfg) struct packed { \
+    logic we; logic [Cfg.SharedRamW-1:0] waddr; logic re; logic [Cfg.SharedRamW-1:0] raddr;}
 
 // Broadcast by switch_common to all ports:
 //   link_wait                cycles that pass on a downlink after each flit

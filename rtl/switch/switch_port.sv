@@ -29,7 +29,10 @@ module switch_port #(
     parameter type notified_t = `MW_NOTIFIED(Cfg),
     parameter type backs_t = `MW_BACKS(Cfg),
     parameter type entry_t = `MW_ENTRY(Cfg),
+    parameter type members_t = `MW_MEMBERS(Cfg),
+    parameter type opened_t = `MW_OPENED(Cfg),
     parameter type open_t = `MW_OPEN(Cfg),
+    parameter type shared_t = `MW_SHARED(Cfg),
     parameter type take_t = `MW_TAKE(Cfg),
     parameter type joined_t = `MW_JOINED(Cfg)
 ) (
@@ -131,7 +134,7 @@ module switch_port #(
     // ---- what others say, and what this port does ----
     logic mark, old, fell, crowded;
     logic [Cfg.LoadIndexW-1:0] lane_index;
-    logic [Cfg.TokensLog2-1:0] opened_index;
+    opened_t opened_q;
     logic [Cfg.Others-1:0] marks, olds, falls, crowds;
 
     logic lane_load, lane_merge;
@@ -147,7 +150,7 @@ module switch_port #(
             lane_merge: lane_merge,
             load_code: load_code,
             sum_code: sum_code,
-            opened_index: opened_index
+            opened_index: opened_q.index
         };
     for (genvar d = 0; d < Cfg.Others; d++) begin : gen_notified
         assign {marks[d], olds[d]} = {notified_i[d].mark, notified_i[d].old};
@@ -348,7 +351,7 @@ module switch_port #(
         logic [Cfg.FlitW+1:0] term, term_or, own_term;
         logic [Cfg.WordW-1:0] shared_term;
         logic [PartAddrW-1:0] part_waddr, part_raddr;
-        logic [Cfg.SharedRamW-1:0] shared_waddr, shared_raddr;
+        shared_t shared;
 
         if (i == 0) begin : gen_first
             assign desc_or = desc & {Cfg.DescW{pop[i]}};
@@ -365,33 +368,23 @@ module switch_port #(
         ) i_voq (
             .clk_i,
             .rst_ni(rst_ni && !flush_i[i]),
-            .wr_valid_i(strobes_i.wr[i]),
+            .put_i('{wr: strobes_i.wr[i], desc: strobes_i.desc[i], push: strobes_i.push[i]}),
             .wr_i(wr_i[i]),
-            .desc_we_i(strobes_i.desc[i]),
             .desc_i(desc_i[i]),
-            .push_i(strobes_i.push[i]),
             .scarce_i(scarce_i[i]),
             .limit_i(common_i.window_limit),
             .win_i(win_i[i]),
             .here_o(here_o[i]),
-            .urgent_o(urgent[i]),
             .sent_i(sent[i]),
-            .arrive_i(arrive_i[i]),
-            .issue_i(issue_i[i]),
+            .steps_i('{arrive: arrive_i[i], issue: issue_i[i]}),
             .room_o(backs_o.room[i]),
-            .has_o({has_req[i], has_store[i], has_ctrl[i]}),
-            .pop_i(pop[i]),
-            .cls_i(arb_cls),
+            .state_o({urgent[i], has_req[i], has_store[i], has_ctrl[i]}),
+            .pop_i('{valid: pop[i], cls: arb_cls}),
             .desc_o(desc),
             .free_i(free_store[i]),
-            .re_i(re[i]),
-            .rd_line_i(rd_line),
-            .rd_slot_i(rd_slot),
+            .rd_i('{re: re[i], line: rd_line, slot: rd_slot}),
             .rdata_o(rdata),
-            .shared_we_i(Cfg.PartSharedRam && part_we_i[i]),
-            .shared_waddr_i(shared_waddr),
-            .shared_re_i(Cfg.PartSharedRam && q_re[i]),
-            .shared_raddr_i(shared_raddr),
+            .shared_i(shared),
             .shared_rdata_o(shared_term)
         );
 
@@ -416,12 +409,15 @@ module switch_port #(
 
         if (Cfg.PartSharedRam) begin : gen_shared_ram
             assign term = shared_term;
-            assign shared_waddr = Cfg.SharedRamW'(part_waddr);
-            assign shared_raddr = Cfg.SharedRamW'(part_raddr);
+            assign shared = '{
+                    we: part_we_i[i],
+                    waddr: Cfg.SharedRamW'(part_waddr),
+                    re: q_re[i],
+                    raddr: Cfg.SharedRamW'(part_raddr)
+                };
         end else begin : gen_own_ram
             assign term = own_term;
-            assign shared_waddr = '0;
-            assign shared_raddr = '0;
+            assign shared = '0;
             wire unused_shared = &{1'b0, shared_term, part_waddr, part_raddr};
         end
     end
@@ -495,8 +491,7 @@ module switch_port #(
     end
 
     // ---- rows that the switch opens: this port's, and others of which it is a member ----
-    logic opened_q, joins_q, grant_valid, grant_sent, fetch_valid, opener_idle;
-    logic [Cfg.Others-1:0] opened_members_q;
+    logic joins_q, grant_valid, grant_sent, fetch_valid, opener_idle;
     logic [63:0] grant_upper;
     logic [Cfg.Others-1:0] load_lanes, load_take;  // rows of this port's GPU that others load
     logic load_err;  // a load of this port's GPU was wrong
@@ -505,12 +500,18 @@ module switch_port #(
     error_pkg::err_e red_err_code;
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
-        logic ready_to_open, ready_take, own_lane_take, own_lane_bad, table_idle, open_idle;
+        opened_t row;  // that may be opened
+        logic row_take, own_lane_take, own_lane_bad, table_idle, open_idle;
         logic grants_idle;
-        logic [Cfg.Others-1:0] ready_members, ready_taken;
-        logic [Cfg.TokensLog2-1:0] ready_index, lane_indices[Cfg.N], opened_indices[Cfg.Others];
+        logic [Cfg.Others-1:0] ready_taken;
+        logic [Cfg.TokensLog2-1:0] lane_indices[Cfg.N], opened_indices[Cfg.Others];
         bundle_pkg::error_t table_err;
+        members_t tile_members;
 
+        assign tile_members = '{
+                valid: common_i.tile_reductions,
+                members: by_distance(partition_i, port_i)
+            };
         always_comb begin
             for (int unsigned d = 0; d < Cfg.Others; d++) begin
                 lane_indices[d] = notified_i[d].lane_index[Cfg.TokensLog2-1:0];
@@ -531,18 +532,15 @@ module switch_port #(
             .token_shift_i(common_i.token_shift),
             .down_i(down_o),
             .fell_o(fell),
-            .tiles_i(common_i.tile_reductions),
-            .all_i(by_distance(partition_i, port_i)),
+            .tiles_i(tile_members),
             .entry_i(entry),
             .members_i(by_distance(entry.mask, port_i)),
             .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready & ~load_lanes}),
             .lane_index_i(lane_indices),
             .take_o({own_lane_take, ready_taken}),
             .bad_o({own_lane_bad, backs_o.lane_bad}),
-            .ready_to_open_o(ready_to_open),
-            .ready_members_o(ready_members),
-            .ready_index_o(ready_index),
-            .ready_take_i(ready_take),
+            .row_o(row),
+            .row_take_i(row_take),
             .err_o(table_err),
             .idle_o(table_idle)
         );
@@ -560,19 +558,12 @@ module switch_port #(
             .clk_i,
             .rst_ni,
             .port_i,
-            .turn_i(common_i.turn),
-            .ready_to_open_i(ready_to_open),
-            .ready_members_i(ready_members),
-            .ready_index_i(ready_index),
-            .ready_take_o(ready_take),
+            .common_i,
+            .row_i(row),
+            .row_take_o(row_take),
             .full_i(open_full),
-            .loads_i(common_i.merge_loads),
-            .load_first_i(common_i.load_first),
-            .pushes_i(common_i.push_sync),
             .opened_o(opened_q),
             .joins_o(joins_q),
-            .members_o(opened_members_q),
-            .index_o(opened_index),
             .opened_i(strobes_i.opened),
             .opened_index_i(opened_indices),
             .fell_i(fell),
@@ -584,13 +575,13 @@ module switch_port #(
             .grants_idle_o(grants_idle),
             .idle_o(open_idle)
         );
-        assign strobes_o.opened = opened_q ? opened_members_q : '0;
+        assign strobes_o.opened = opened_q.valid ? opened_q.members : '0;
         assign opener_idle = table_idle && open_idle;
         assign requests_here = has_req != '0 || !grants_idle || fetch_valid;
     end else begin : gen_not_by_switch
         assign {sweep_busy_o, fell, crowded, backs_o.lane_take, backs_o.lane_bad} = '0;
         assign {strobes_o.ready, strobes_o.opened} = '0;
-        assign {opened_index, opened_q, opened_members_q, lane_take, grant_valid, grant_upper} = '0;
+        assign {opened_q, lane_take, grant_valid, grant_upper} = '0;
         assign joins_q = 1'b0;
         assign row_err = '{valid: 1'b0, code: error_pkg::ERR_NONE};
         assign {opener_idle, requests_here} = {1'b1, has_req != '0};
@@ -739,10 +730,10 @@ module switch_port #(
 
     assign opening = '{
             valid: open_valid || joins_q,
-            mask: opened_q ? opened_members_q : members,
-            bytes: opened_q ? common_i.row_bytes - 15'd1 : open_bytes,
-            red: opened_q ? '0 : open_red,
-            stamp: opened_q ? common_i.now : desc_o.stamp
+            mask: opened_q.valid ? opened_q.members : members,
+            bytes: opened_q.valid ? common_i.row_bytes - 15'd1 : open_bytes,
+            red: opened_q.valid ? '0 : open_red,
+            stamp: opened_q.valid ? common_i.now : desc_o.stamp
         };
     reduce_join #(
         .Cfg(Cfg)
@@ -848,14 +839,11 @@ module switch_port #(
             .clk_i,
             .rst_ni,
             .go_i,
-            .enable_i(sums),
             .down_i(down_o),
             .port_i,
             .epoch_i,
             .all_i(sums_all_q),
-            .limit_i(common_i.sum_entries),
-            .timer_i(common_i.sum_cycles),
-            .credits_i(common_i.store_limit),
+            .common_i,
             .in_i(sums_in),
             .hold_o(sums_hold),
             .hold_store_o(sums_hold_store),
@@ -866,7 +854,6 @@ module switch_port #(
             .crd_i(sums && dn_crd_i[packet_pkg::CLS_STORE]),
             .bad_o(sums_bad),
             .bad_code_o(sums_code),
-            .count_idx_i(common_i.cnt_addr),
             .count_o(sum_count),
             .idle_o(sums_idle)
         );
@@ -1000,7 +987,7 @@ module switch_port #(
                     && !err_waits_q && !report && !flush_o && opener_idle && loads_idle
                     && kept_idle && sums_idle;
 
-    `MW_CONTRACT(open_valid, !opened_q, "a request and a row open in one cycle")
+    `MW_CONTRACT(open_valid, !opened_q.valid, "a request and a row open in one cycle")
     `MW_NEXT(err_o.valid && !err_take_i, err_o.valid, "an error goes before it is taken")
     `MW_CONTRACT(err_take_i, err_o.valid, "an error is taken that is not there")
     `MW_CONTRACT(idle_o, dn_o.valid == 1'b0 && open_full == 1'b0,

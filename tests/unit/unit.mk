@@ -129,7 +129,7 @@ $(4)/unit_inputs.h: $(4)/V$(2).mk tests/unit/bench/inputs.py
 $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) \
     $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)) $(7))) \
     $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCHS) $(UNIT_DIR)/bench.a \
-    $(UNIT_RUNTIME) $(B)/libmwgolden.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
+    $(UNIT_RUNTIME) $(B)/libmwgolden.a | $(GEN_H) $(GEN)/bundles.h $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,$(4:$(B)/%=%))
 	$$(Q)cd $$(@D) && ls V$(2)*.cpp | sed '/__ALL/d; s/.*/#include "&"/' >all \
 	    $(if $(call unit_pieces,$(1),$(7)),&& grep -v Slow all >fast.cpp && grep Slow all >slow.cpp,&& mv all fast.cpp)

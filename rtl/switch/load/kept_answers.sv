@@ -8,13 +8,12 @@
 // if another row is still arriving, if a load waits for the replaced slot, or if that slot is being
 // sent. go_i clears all slots, so no layer gets a row of an earlier layer. Slots lie 2^row_shift_i
 // bytes apart in the RAM.
-// Ports: enable_i: the layer keeps answers. look_i: reader from_i loads row index_i, and
-// merge_table has no open entry for it. hit_o: the load waits here. twice_o: it is refused, because
-// from_i already waits for this row. first_i: an answer of row row_i begins, and is not that of a
-// bypass. next_i: a later packet of the same row. poison_i: that packet is poisoned.
-// flit_*: payload of the packet announced last. packet_*: flits that are sent, with epoch_i, each
-// until packet_take_i. use_o: a packet begins and uses a credit, which may_i allows. evict_o: a
-// kept row loses its slot. idle_o: nothing waits to be sent.
+// Ports: enable_i: the layer keeps answers. look_i: merge_table has no open entry for that load.
+// hit_o: the load waits here. twice_o: it is refused, because its reader already waits for this
+// row. answer_i: an answer that is not that of a bypass. flit_i: payload of the packet announced
+// last. packet_o: flits that are sent, with epoch_i, each until packet_take_i. use_o: a packet
+// begins and uses a credit, which may_i allows. evict_o: a kept row loses its slot. idle_o: nothing
+// waits to be sent.
 // Order: One row is sent at a time. Flits of a packet follow without gaps.
 // Back-pressure: A packet waits for may_i and for the parser of the input. A load waits until its
 // row is complete. If the row is already being sent, the load waits until it is sent again.
@@ -23,9 +22,14 @@
 // again.
 `default_nettype none
 `include "assert.svh"
+`include "bundles.svh"
 
 module kept_answers #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type look_t = `MW_LOOK(Cfg),
+    parameter type answering_t = `MW_ANSWERING(Cfg),
+    parameter type marked_t = `MW_MARKED(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg)
 ) (
     input  wire logic                      clk_i,
     input  wire logic                      rst_ni,
@@ -35,24 +39,14 @@ module kept_answers #(
     input  wire logic [14:0]               row_bytes_i,
     input  wire logic [3:0]                row_shift_i,
 
-    input  wire logic                      look_i,
-    input  wire logic [Cfg.LoadIndexW-1:0] index_i,
-    input  wire logic [Cfg.Others-1:0]     from_i,
-    output logic                           hit_o,
-    output logic                           twice_o,
+    input  wire look_t      look_i,
+    output logic            hit_o,
+    output logic            twice_o,
 
-    input  wire logic                      first_i,
-    input  wire logic                      next_i,
-    input  wire logic                      poison_i,
-    input  wire logic [Cfg.LoadIndexW-1:0] row_i,
-    input  wire logic                      flit_i,
-    input  wire logic                      flit_bad_i,
-    input  wire logic                      flit_last_i,  // of its packet
-    input  wire logic [Cfg.FlitW-1:0]      flit_data_i,
+    input  wire answering_t answer_i,
+    input  wire marked_t    flit_i,
 
-    output logic                  packet_o,
-    output logic                  packet_last_o,
-    output logic [Cfg.FlitW-1:0]  packet_data_o,
+    output stream_t               packet_o,
     output logic [Cfg.Others-1:0] packet_mask_o,  // who gets it
     output logic                  row_end_o,      // it is the last one of its row
     input  wire logic             packet_take_i,
@@ -117,8 +111,8 @@ module kept_answers #(
         known = 1'b0;
         ready_slot = '0;
         for (int unsigned s = 0; s < Slots; s++) begin
-            match[s] = tagged_q[s] && !bad_q[s] && tag_q[s] == index_i;
-            if (tagged_q[s] && !bad_q[s] && tag_q[s] == row_i) known = 1'b1;
+            match[s] = tagged_q[s] && !bad_q[s] && tag_q[s] == look_i.index;
+            if (tagged_q[s] && !bad_q[s] && tag_q[s] == answer_i.row) known = 1'b1;
             in_use[s] = wait_q[s] != '0 || (taking_q && into_q == slot_t'(s))
                         || (sending_q && out_q == slot_t'(s));
             ready[s] = complete_q[s] && wait_q[s] != '0;
@@ -126,18 +120,19 @@ module kept_answers #(
         end
     end
     // not into the slot that a load hits in this cycle
-    assign starts = first_i && enable_i && !known && places != '0 && !in_use[oldest] && !taking_q
-                    && !(look_i && match[oldest]);
-    assign hit_o = look_i && enable_i && (match != '0 || (starts && row_i == index_i));
+    assign starts = answer_i.first && enable_i && !known && places != '0 && !in_use[oldest]
+                    && !taking_q && !(look_i.valid && match[oldest]);
+    assign hit_o = look_i.valid && enable_i
+                   && (match != '0 || (starts && answer_i.row == look_i.index));
     always_comb begin
-        twice_o = sending_q && match[out_q] && (mask_q & from_i) != '0;
+        twice_o = sending_q && match[out_q] && (mask_q & look_i.reader) != '0;
         used = starts ? oldest : '0;
         for (int unsigned s = 0; s < Slots; s++) begin
-            if (match[s] && (wait_q[s] & from_i) != '0) twice_o = 1'b1;
+            if (match[s] && (wait_q[s] & look_i.reader) != '0) twice_o = 1'b1;
             if (match[s] && !starts) used = slot_t'(s);
             joined[s] = match[s] || (match == '0 && oldest == slot_t'(s));
         end
-        twice_o &= look_i && enable_i;
+        twice_o &= look_i.valid && enable_i;
     end
     assign kept = hit_o && !twice_o;
     assign evict_o = starts && complete_q[oldest] && !bad_q[oldest];
@@ -145,11 +140,11 @@ module kept_answers #(
 
     // ---- a row that comes: its flits go to the RAM in their order ----
     assign base = FlitAW'(FlitAW'(oldest) << (row_shift_i - 4'(Cfg.FlitLog2)));
-    assign spoilt = (pay_q && flit_i && flit_bad_i) || (follows && poison_i);
-    assign ended = taking_q && pay_q && flit_i && flit_last_i && bytes_q == row_bytes_i;
-    assign follows = next_i && taking_q && row_i == tag_q[into_q];
+    assign spoilt = (pay_q && flit_i.valid && flit_i.err) || (follows && answer_i.poison);
+    assign ended = taking_q && pay_q && flit_i.valid && flit_i.last && bytes_q == row_bytes_i;
+    assign follows = answer_i.next && taking_q && answer_i.row == tag_q[into_q];
     // another answer begins before the row is complete
-    assign broken = taking_q && first_i;
+    assign broken = taking_q && answer_i.first;
 
     // ---- a row that is sent ----
     assign begins = !sending_q && ready != '0;
@@ -165,12 +160,12 @@ module kept_answers #(
         head.poison = bad_q[out_q];
         head.addr = $bits(head.addr)'(64'(tag_q[out_q]) << row_shift_i) + $bits(head.addr)'(sent_q);
     end
-    assign packet_o = sending_q && (in_packet_q || may_i);
-    assign packet_data_o = in_packet_q ? word : Cfg.FlitW'(head);
-    assign packet_last_o = in_packet_q && 15'(flit_q) == ((len - 15'd1) >> Cfg.FlitLog2);
+    assign packet_o.valid = sending_q && (in_packet_q || may_i);
+    assign packet_o.data = in_packet_q ? word : Cfg.FlitW'(head);
+    assign packet_o.last = in_packet_q && 15'(flit_q) == ((len - 15'd1) >> Cfg.FlitLog2);
     assign packet_mask_o = mask_q;
     assign row_end_o = left <= 15'd128;
-    assign use_o = packet_o && packet_take_i && !in_packet_q;
+    assign use_o = packet_o.valid && packet_take_i && !in_packet_q;
     assign read = read_q + FlitAW'(in_packet_q && packet_take_i);
 
     ram_sdp #(
@@ -178,9 +173,9 @@ module kept_answers #(
         .Depth(Flits)
     ) i_rows (
         .clk_i,
-        .we_i(taking_q && pay_q && flit_i),
+        .we_i(taking_q && pay_q && flit_i.valid),
         .waddr_i(fill_q),
-        .wdata_i(flit_data_i),
+        .wdata_i(flit_i.data),
         .wbe_i('1),
         .re_i(sending_q),
         .raddr_i(read),
@@ -208,30 +203,30 @@ module kept_answers #(
             // transmission
             for (int unsigned s = 0; s < Slots; s++)
             wait_q[s] <= ((begins && ready_slot == slot_t'(s)) ? '0 : wait_q[s])
-                         | ((kept && joined[s]) ? from_i : '0);
+                         | ((kept && joined[s]) ? look_i.reader : '0);
 
             if (starts) begin
                 taking_q <= 1'b1;
                 into_q <= oldest;
                 tagged_q[oldest] <= 1'b1;
                 complete_q[oldest] <= 1'b0;
-                bad_q[oldest] <= poison_i;
-                tag_q[oldest] <= row_i;
+                bad_q[oldest] <= answer_i.poison;
+                tag_q[oldest] <= answer_i.row;
             end else if (broken || ended) begin
                 taking_q <= 1'b0;
                 complete_q[into_q] <= 1'b1;
             end
             if (taking_q && (broken || spoilt)) bad_q[into_q] <= 1'b1;
-            if (first_i || next_i) pay_q <= starts || follows;
-            else if (flit_i && flit_last_i) pay_q <= 1'b0;
+            if (answer_i.first || answer_i.next) pay_q <= starts || follows;
+            else if (flit_i.valid && flit_i.last) pay_q <= 1'b0;
 
             if (begins) begin
                 sending_q <= 1'b1;
                 out_q <= ready_slot;
                 mask_q <= wait_q[ready_slot];
-            end else if (packet_o && packet_take_i) begin
-                in_packet_q <= !packet_last_o;
-                if (packet_last_o && row_end_o) begin
+            end else if (packet_o.valid && packet_take_i) begin
+                in_packet_q <= !packet_o.last;
+                if (packet_o.last && row_end_o) begin
                     sending_q <= 1'b0;
                     if (bad_q[out_q] && wait_q[out_q] == '0) tagged_q[out_q] <= 1'b0;
                 end
@@ -239,17 +234,17 @@ module kept_answers #(
         end
         if (starts) {fill_q, bytes_q} <= {base, (row_bytes_i > 15'd128) ? 15'd128 : row_bytes_i};
         else begin
-            if (pay_q && flit_i) fill_q <= fill_q + 1'b1;
+            if (pay_q && flit_i.valid) fill_q <= fill_q + 1'b1;
             if (follows)
                 bytes_q <= (row_bytes_i - bytes_q > 15'd128) ? bytes_q + 15'd128 : row_bytes_i;
         end
         if (begins) begin
             sent_q <= '0;
             read_q <= FlitAW'(FlitAW'(ready_slot) << (row_shift_i - 4'(Cfg.FlitLog2)));
-        end else if (packet_o && packet_take_i) begin
+        end else if (packet_o.valid && packet_take_i) begin
             flit_q <= in_packet_q ? flit_q + 1'b1 : '0;
             read_q <= read;
-            if (packet_last_o) sent_q <= sent_q + 15'd128;
+            if (packet_o.last) sent_q <= sent_q + 15'd128;
         end
     end
 

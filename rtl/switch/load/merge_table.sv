@@ -25,9 +25,11 @@
 // LENGTH if the packet does not fit the row (answer_code_o).
 `default_nettype none
 `include "assert.svh"
+`include "bundles.svh"
 
 module merge_table #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type answering_t = `MW_ANSWERING(Cfg),
     parameter int unsigned Fetches = 64,  // places in the queue
     parameter int unsigned Spare = 16  // of them free while FETCHs wait for readers
 ) (
@@ -287,7 +289,15 @@ module merge_table #(
     if (Cfg.MergeKeep != 0) begin : gen_keep
         logic row_end, comes;
 
+        answering_t answering;
+
         assign comes = accept && !is_alone;
+        assign answering = '{
+                first: comes && start == '0,
+                next: comes && start != '0,
+                poison: answer_i.poison,
+                row: answer_index
+            };
         assign kept_end = kept_use_o && row_end;
 
         kept_answers #(
@@ -300,22 +310,12 @@ module merge_table #(
             .epoch_i,
             .row_bytes_i,
             .row_shift_i,
-            .look_i(looks),
-            .index_i(index_q),
-            .from_i(from_q),
+            .look_i('{valid: looks, index: index_q, reader: from_q}),
             .hit_o(kept),
             .twice_o(kept_twice),
-            .first_i(comes && start == '0),
-            .next_i(comes && start != '0),
-            .poison_i(answer_i.poison),
-            .row_i(answer_index),
-            .flit_i,
-            .flit_bad_i,
-            .flit_last_i,
-            .flit_data_i,
-            .packet_o(kept_o),
-            .packet_last_o(kept_last_o),
-            .packet_data_o(kept_data_o),
+            .answer_i(answering),
+            .flit_i('{valid: flit_i, last: flit_last_i, err: flit_bad_i, data: flit_data_i}),
+            .packet_o({kept_o, kept_last_o, kept_data_o}),
             .packet_mask_o(kept_mask),
             .row_end_o(row_end),
             .packet_take_i(kept_take_i),

@@ -93,7 +93,8 @@ module egress #(
     localparam int unsigned CtrlW = $clog2(Cfg.RxCtrlPkts + 1);
 
     // ---- credits of the receiver ----
-    logic ctrl_crd, store_ready, store_crd, part_crd, ctrl_start, store_start, part_start;
+    bundle_pkg::credit_classes_t crd, takes;  // one is left; a packet that starts takes one
+    logic store_ready;
 
     credit_use #(
         .Max(Cfg.RxCtrlPkts)
@@ -102,9 +103,9 @@ module egress #(
         .rst_ni,
         .clear_i(down_i),
         .limit_i(CtrlW'(Cfg.RxCtrlPkts)),
-        .take_i(ctrl_start),
+        .take_i(takes.ctrl),
         .back_i(dn_crd_i[CLS_CTRL]),
-        .ready_o(ctrl_crd),
+        .ready_o(crd.ctrl),
         .used_o()
     );
     credit_use #(
@@ -114,7 +115,7 @@ module egress #(
         .rst_ni,
         .clear_i(down_i),
         .limit_i(store_limit_i),
-        .take_i(store_start),
+        .take_i(takes.store),
         .back_i(dn_crd_i[CLS_STORE]),
         .ready_o(store_ready),
         .used_o()
@@ -126,13 +127,13 @@ module egress #(
         .rst_ni,
         .clear_i(down_i),
         .limit_i(part_limit_i),
-        .take_i(part_start),
+        .take_i(takes.part),
         .back_i(dn_crd_i[CLS_PART]),
-        .ready_o(part_crd),
+        .ready_o(crd.part),
         .used_o()
     );
 
-    assign store_crd = store_ready && !hold_store_i;
+    assign crd.store = store_ready && !hold_store_i;
 
     // ---- choice ----
     logic busy_q;  // a packet is being read
@@ -144,7 +145,7 @@ module egress #(
     assign error = error_valid_i && !error_busy_q;
     assign grant = Cfg.SwitchReductions && grant_valid_i && !grant_busy_q;
     assign open_o = free_q && !hold_i;
-    assign able_o = has_req_i | (ctrl_crd ? has_ctrl_i : '0) | (store_crd ? has_store_i : '0);
+    assign able_o = has_req_i | (crd.ctrl ? has_ctrl_i : '0) | (crd.store ? has_store_i : '0);
 
     egress_choice #(
         .Cfg(Cfg)
@@ -160,23 +161,19 @@ module egress #(
         .has_error_i(error),
         .has_grant_i(grant),
         .has_result_i(res_valid_i),
-        .ctrl_crd_i(ctrl_crd),
-        .store_crd_i(store_crd),
-        .part_crd_i(part_crd),
+        .crd_i(crd),
         .start_o(start),
         .cls_o,
         .pop_o,
         .grant_start_o(grant_start),
-        .ctrl_start_o(ctrl_start),
-        .store_start_o(store_start),
-        .part_start_o(part_start)
+        .takes_o(takes)
     );
 
-    assign res_start_o = part_start;
-    assign wait_turn_o = has_store_i != '0 && store_crd && !store_start;
-    assign wait_credit_o = has_store_i != '0 && !store_crd;
+    assign res_start_o = takes.part;
+    assign wait_turn_o = has_store_i != '0 && crd.store && !takes.store;
+    assign wait_credit_o = has_store_i != '0 && !crd.store;
     assign starved_o = {
-        res_valid_i && !part_crd, wait_credit_o, (has_ctrl_i != '0 || error) && !ctrl_crd
+        res_valid_i && !crd.part, wait_credit_o, (has_ctrl_i != '0 || error) && !crd.ctrl
     };
     assign discard_o = start && down_i;
 
@@ -233,7 +230,7 @@ module egress #(
     end
 
     // ---- time stamps ----
-    assign leave_o = start && !down_i && !(ctrl_start && error) && !grant_start;
+    assign leave_o = start && !down_i && !(takes.ctrl && error) && !grant_start;
 
     if (Cfg.StampW != 0) begin : gen_stamp
         assign leave_stamp_o = (cls_o == CLS_PART) ? res_stamp_i : desc_i[Cfg.DescW-1-:Cfg.StampW];
@@ -253,7 +250,7 @@ module egress #(
             else free_q <= part_end_q ? len_q == '0 : off_end && (in_pay_q || !pay_q);
             if (start) busy_q <= 1'b1;
             else if (read_last) busy_q <= 1'b0;
-            if (ctrl_start && error) error_busy_q <= 1'b1;
+            if (takes.ctrl && error) error_busy_q <= 1'b1;
             else if (read_last) error_busy_q <= 1'b0;
         end
         if (start) begin
@@ -301,7 +298,7 @@ module egress #(
     logic [127:0] head_bits;
 
     always_ff @(posedge clk_i) begin
-        if (part_start) begin
+        if (takes.part) begin
             res_len_q <= res_len_i;
             res_poison_q <= res_poison_i;
         end

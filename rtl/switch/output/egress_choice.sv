@@ -34,18 +34,13 @@ module egress_choice #(
     input  wire logic             has_grant_i,
     input  wire logic             has_result_i,
 
-    // a credit of the receiver is left
-    input  wire logic ctrl_crd_i,
-    input  wire logic store_crd_i,
-    input  wire logic part_crd_i,
+    input  wire bundle_pkg::credit_classes_t crd_i,  // a credit of the receiver is left
 
     output logic             start_o,
     output logic [1:0]       cls_o,          // of the packet that starts
     output logic [Cfg.N-1:0] pop_o,          // its input; none: it is made here
     output logic             grant_start_o,  // it is the GRANT
-    output logic             ctrl_start_o,   // it needs a credit of that class
-    output logic             store_start_o,
-    output logic             part_start_o
+    output bundle_pkg::credit_classes_t takes_o  // it takes a credit of that class
 );
     import packet_pkg::*;
 
@@ -55,10 +50,10 @@ module egress_choice #(
     logic turn_req_q, turn_part_q, turn_store_q;  // 5, 10, 15: the turn of that
                                                   // class, if it waits
 
-    assign can_ctrl = (has_ctrl_i != '0 || has_error_i) && ctrl_crd_i;
+    assign can_ctrl = (has_ctrl_i != '0 || has_error_i) && crd_i.ctrl;
     assign can_req = has_req_i != '0 || has_grant_i;
-    assign can_part = has_result_i && part_crd_i;
-    assign can_store = has_store_i != '0 && store_crd_i;
+    assign can_part = has_result_i && crd_i.part;
+    assign can_store = has_store_i != '0 && crd_i.store;
     assign start_o = open_i && (can_ctrl || can_req || can_part || can_store);
 
     // Each class decides by itself whether it goes: turn_*_q exclude each other.
@@ -75,9 +70,9 @@ module egress_choice #(
 
     // else CLS_CTRL, which is 0
     assign cls_o = ({2{req}} & CLS_REQ) | ({2{part}} & CLS_PART) | ({2{store}} & CLS_STORE);
-    assign ctrl_start_o = open_i && ctrl;
-    assign store_start_o = open_i && store;
-    assign part_start_o = open_i && part;
+    assign takes_o.ctrl = open_i && ctrl;
+    assign takes_o.store = open_i && store;
+    assign takes_o.part = open_i && part;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -98,10 +93,10 @@ module egress_choice #(
     logic urgent;  // only those that are in the way are chosen from
     logic [Cfg.N-1:0] ctrl_from, req_from, store_from, any_store;
 
-    assign take_ctrl = ctrl_start_o && !has_error_i;
+    assign take_ctrl = takes_o.ctrl && !has_error_i;
     assign take_req = open_i && req && !has_grant_i;
     assign grant_start_o = open_i && req && has_grant_i;
-    assign take_store = store_start_o;
+    assign take_store = takes_o.store;
     assign pop_o = ({Cfg.N{take_ctrl}} & ctrl_from) | ({Cfg.N{take_req}} & req_from)
                    | ({Cfg.N{take_store}} & store_from);
 

@@ -10,7 +10,7 @@
 // packet nor is reserved. A credit may return in each cycle in which every queue of the input has
 // room. A packet in one queue takes nothing from the others. A blocked output therefore does not
 // stop packets for other outputs until its own queue is full.
-// Latency: A packet becomes visible with push_i, when its header and targets are in the RAM.
+// Latency: A packet becomes visible with put_i.push, when its header and targets are in the RAM.
 // Its payload may still follow, one flit per cycle (cut-through). Words written before the
 // push lie in the free slot after the last packet, so the input may write before it is decided
 // whether this output is a target.
@@ -34,22 +34,22 @@ module voq #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type copy_t = `MW_COPY(Cfg),
     parameter type desc_t = `MW_DESC(Cfg),
-    parameter type window_t = `MW_WINDOW(Cfg)
+    parameter type window_t = `MW_WINDOW(Cfg),
+    parameter type slot_read_t = `MW_SLOT_READ(Cfg),
+    parameter type shared_t = `MW_SHARED(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    // from the input; all but wr_valid, desc_we and push are common to its queues
-    // of packets or partials; this, wr_i.lane and wr_i.data a cycle behind all others if Late
-    input  wire logic  wr_valid_i,
+    // from the input; put_i.push: of class wr_i.region; wr_i and desc_i are common to its queues,
+    // of packets or partials; put_i.wr, wr_i.lane and wr_i.data a cycle behind all others if Late
+    input  wire bundle_pkg::queue_write_t put_i,
     // region: class of a header or target flit, 3: payload of STORE; data:
     // {bad, flit}, or of the partials
     input  wire copy_t wr_i,
-    input  wire logic  desc_we_i,  // of the packet that will be pushed next
     // dyn: has a target list; more: targets behind this output, less 1; pay: has a
     // payload; len: its flits, less 1
     input  wire desc_t desc_i,
-    input  wire logic  push_i,     // of class wr_i.region
 
     // look-ahead window, see window
     input  wire logic                scarce_i,  // the sender has few STORE credits left
@@ -60,30 +60,20 @@ module voq #(
     input  wire logic                sent_i,    // the STORE packet that was taken is sent but
                                                 // for one flit at most
 
-    input  wire logic arrive_i,  // a STORE packet of the input was accepted or rejected
-    input  wire logic issue_i,   // a STORE credit was returned to the sender
-    output logic      room_o,
+    input  wire bundle_pkg::store_steps_t steps_i,
+    output logic                          room_o,
 
     // to the output
-    output logic [2:0]                has_o,  // bit: class; STORE: there is one inside the window
-    output logic                      urgent_o,  // the next STORE packet keeps others of the
-                                                 // input from moving up
-    input  wire logic                 pop_i,  // the output takes a packet; its slot stays
-                                              // until free_i (STORE)
-    input  wire logic [1:0]           cls_i,  // of this class
-    output logic [Cfg.DescW-1:0]      desc_o,  // {stamp, slot, dyn, more, pay, len} of that
-    input  wire logic                 free_i,  // last flit of a STORE packet read
-    input  wire logic                 re_i,
-    input  wire logic [Cfg.PayW:0]    rd_line_i,
-    input  wire logic [Cfg.SlotW-1:0] rd_slot_i,
-    output logic [Cfg.FlitW:0]        rdata_o,  // one cycle after re_i, else 0
+    output bundle_pkg::queue_state_t    state_o,
+    input  wire bundle_pkg::queue_pop_t pop_i,   // the slot stays until free_i (STORE)
+    output logic [Cfg.DescW-1:0]        desc_o,  // {stamp, slot, dyn, more, pay, len} of that
+    input  wire logic                   free_i,  // last flit of a STORE packet read
+    input  wire slot_read_t             rd_i,
+    output logic [Cfg.FlitW:0]          rdata_o,  // one cycle after rd_i.re, else 0
 
     // partials; 0 without PartSharedRam
-    input  wire logic                      shared_we_i,    // what is written is of the partials
-    input  wire logic [Cfg.SharedRamW-1:0] shared_waddr_i,
-    input  wire logic                      shared_re_i,
-    input  wire logic [Cfg.SharedRamW-1:0] shared_raddr_i,
-    output logic [Cfg.WordW-1:0]           shared_rdata_o  // one cycle after shared_re_i, else 0
+    input  wire shared_t         shared_i,
+    output logic [Cfg.WordW-1:0] shared_rdata_o  // one cycle after shared_i.re, else 0
 );
     import packet_pkg::*;
 
@@ -130,21 +120,21 @@ module voq #(
         // of whom the word is that was read; nothing waits for the RAM to be reported
         logic host_q, shared_q;
 
-        always_ff @(posedge clk_i) {host_q, shared_q} <= {re_i, shared_re_i};
+        always_ff @(posedge clk_i) {host_q, shared_q} <= {rd_i.re, shared_i.re};
         assign rdata_o = host_q ? word[Cfg.FlitW:0] : '0;
         assign shared_rdata_o = shared_q ? word : '0;
-        assign waddr = shared_we_i
-                       ? {2'b11, shared_waddr_i[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1,
-                          shared_waddr_i[Cfg.SlotW-2:0]} : {wr_i.line, wr_slot};
-        assign raddr = re_i ? {rd_line_i, rd_slot_i}
-                       : {2'b11, shared_raddr_i[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1,
-                          shared_raddr_i[Cfg.SlotW-2:0]};
+        assign waddr = shared_i.we
+                       ? {2'b11, shared_i.waddr[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1,
+                          shared_i.waddr[Cfg.SlotW-2:0]} : {wr_i.line, wr_slot};
+        assign raddr = rd_i.re ? {rd_i.line, rd_i.slot}
+                       : {2'b11, shared_i.raddr[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1,
+                          shared_i.raddr[Cfg.SlotW-2:0]};
     end else begin : gen_own_ram
         assign waddr = {wr_i.line, wr_slot};
-        assign raddr = {rd_line_i, rd_slot_i};
+        assign raddr = {rd_i.line, rd_i.slot};
         assign rdata_o = word;
         assign shared_rdata_o = '0;
-        wire unused_shared = &{1'b0, shared_we_i, shared_waddr_i, shared_raddr_i};
+        wire unused_shared = &{1'b0, shared_i.we, shared_i.waddr, shared_i.raddr};
     end
 
     if (Cfg.Late) begin : gen_late
@@ -159,11 +149,11 @@ module voq #(
         .LaneW(16)
     ) i_ram (
         .clk_i,
-        .we_i(wr_valid_i),
+        .we_i(put_i.wr),
         .lane_i(wr_i.lane),
         .waddr_i(ram_waddr),
         .wdata_i(wr_i.data),
-        .re_i(re_i || Cfg.PartSharedRam),
+        .re_i(rd_i.re || Cfg.PartSharedRam),
         .raddr_i(raddr),
         .rdata_o(word)
     );
@@ -181,7 +171,7 @@ module voq #(
         .Depth(1 << Cfg.SlotW)
     ) i_store_desc (
         .clk_i,
-        .we_i(desc_we_i && wr_i.region == CLS_STORE),
+        .we_i(put_i.desc && wr_i.region == CLS_STORE),
         .waddr_i(store_w_q[Cfg.SlotW-1:0]),
         .wdata_i(StoreDescW'({desc_i.stamp, desc_i.dyn, desc_i.more, desc_i.pay, desc_i.len})),
         .raddr_i(store_r_q[Cfg.SlotW-1:0]),
@@ -193,7 +183,7 @@ module voq #(
         .Depth(1 << ReqSlotW)
     ) i_req_desc (
         .clk_i,
-        .we_i(desc_we_i && wr_i.region == CLS_REQ),
+        .we_i(put_i.desc && wr_i.region == CLS_REQ),
         .waddr_i(req_w_q[ReqSlotW-1:0]),
         .wdata_i(ReqDescW'({desc_i.stamp, desc_i.dyn, desc_i.more})),
         .raddr_i(req_r_q[ReqSlotW-1:0]),
@@ -206,7 +196,7 @@ module voq #(
             .Depth(1 << Cfg.SlotW)
         ) i_ctrl_stamp (
             .clk_i,
-            .we_i(desc_we_i && wr_i.region == CLS_CTRL),
+            .we_i(put_i.desc && wr_i.region == CLS_CTRL),
             .waddr_i(ctrl_w_q[Cfg.SlotW-1:0]),
             .wdata_i(desc_i.stamp),
             .raddr_i(ctrl_r_q[Cfg.SlotW-1:0]),
@@ -225,10 +215,10 @@ module voq #(
         after_req(req_r_q) == req_w_q, after(store_r_q) == store_w_q, after(ctrl_r_q) == ctrl_w_q
     };
     assign has_store = has_q[CLS_STORE];
-    assign has_o = {has_q[CLS_REQ], has_store && in_window, has_q[CLS_CTRL]};
+    assign state_o.has = {has_q[CLS_REQ], has_store && in_window, has_q[CLS_CTRL]};
 
     always_comb begin
-        unique case (cls_i)
+        unique case (pop_i.cls)
             CLS_CTRL: desc_o = Cfg.DescW'({ctrl_stamp, ctrl_r_q[Cfg.SlotW-1:0], (6+Cfg.PayW)'(0)});
             CLS_REQ:  desc_o = Cfg.DescW'({req_stamp, Cfg.SlotW'(req_r_q[ReqSlotW-1:0]),
                                            req_desc[4:0], 1'b0, Cfg.PayW'(0)});
@@ -248,23 +238,23 @@ module voq #(
             req_r_q <= '0;
             has_q <= '0;
         end else begin
-            if (push_i) begin
+            if (put_i.push) begin
                 unique case (wr_i.region)
                     CLS_CTRL:  ctrl_w_q  <= after(ctrl_w_q);
                     CLS_STORE: store_w_q <= after(store_w_q);
                     default:   req_w_q   <= after_req(req_w_q);
                 endcase
             end
-            if (pop_i) begin
-                unique case (cls_i)
+            if (pop_i.valid) begin
+                unique case (pop_i.cls)
                     CLS_CTRL: ctrl_r_q  <= after(ctrl_r_q);
                     CLS_REQ:  req_r_q   <= after_req(req_r_q);
                     default:  store_r_q <= after(store_r_q);
                 endcase
             end
             for (int unsigned c = 0; c < 3; c++) begin
-                has_q[c] <= (push_i && wr_i.region == 2'(c))
-                            || (has_q[c] && !(pop_i && cls_i == 2'(c) && single[c]));
+                has_q[c] <= (put_i.push && wr_i.region == 2'(c))
+                            || (has_q[c] && !(pop_i.valid && pop_i.cls == 2'(c) && single[c]));
             end
         end
     end
@@ -284,7 +274,7 @@ module voq #(
             .Depth(1 << Cfg.SlotW)
         ) i_seq (
             .clk_i,
-            .we_i(desc_we_i && wr_i.region == CLS_STORE),
+            .we_i(put_i.desc && wr_i.region == CLS_STORE),
             .waddr_i(store_w_q[Cfg.SlotW-1:0]),
             .wdata_i(win_i.seq),
             .raddr_i(store_r_q[Cfg.SlotW-1:0]),
@@ -294,18 +284,18 @@ module voq #(
         assign ahead = seq - win_i.oldest;
         assign in_window = limit_i == '0 || ahead < limit_i;
         assign first = has_store && ahead == '0;
-        assign urgent_o = (limit_i == '0) ? scarce_i && !room_o : first;
+        assign state_o.urgent = (limit_i == '0) ? scarce_i && !room_o : first;
         assign here_o = first || (sending_q && !sent_i && sending_seq_q == win_i.oldest);
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni) sending_q <= 1'b0;
-            else if (pop_i && cls_i == CLS_STORE) sending_q <= 1'b1;
+            else if (pop_i.valid && pop_i.cls == CLS_STORE) sending_q <= 1'b1;
             else if (sent_i) sending_q <= 1'b0;
-            if (pop_i && cls_i == CLS_STORE) sending_seq_q <= seq;
+            if (pop_i.valid && pop_i.cls == CLS_STORE) sending_seq_q <= seq;
         end
     end else begin : gen_no_window
         assign in_window = 1'b1;
-        assign {here_o, urgent_o} = '0;
+        assign {here_o, state_o.urgent} = '0;
     end
 
     // ---- slots that are neither taken nor promised ----
@@ -318,20 +308,21 @@ module voq #(
             room_q <= '0;
             missed_q <= 1'b0;
         end else begin
-            missed_q <= arrive_i && !push_i;
+            missed_q <= steps_i.arrive && !put_i.push;
         end
-        if (rst_ni && (missed_q || issue_i || free_i)) begin
+        if (rst_ni && (missed_q || steps_i.issue || free_i)) begin
             // -1, 0 or 1 for the input's events
-            automatic logic [1:0] change = 2'(missed_q) - 2'(issue_i);
+            automatic logic [1:0] change = 2'(missed_q) - 2'(steps_i.issue);
             room_q <= room_q + {{(RoomW - 1) {change[1]}}, change[0]} + RoomW'(free_i);
         end
     end
 
-    `MW_CONTRACT(pop_i, (has_o & (3'b001 << cls_i)) != '0, "a class without a packet")
-    `MW_CONTRACT(push_i, wr_i.region != CLS_PART, "a packet enters as a payload")
-    `MW_CONTRACT(issue_i, room_o, "a credit that reserves no slot")
+    `MW_CONTRACT(pop_i.valid, (state_o.has & (3'b001 << pop_i.cls)) != '0,
+                 "a class without a packet")
+    `MW_CONTRACT(put_i.push, wr_i.region != CLS_PART, "a packet enters as a payload")
+    `MW_CONTRACT(steps_i.issue, room_o, "a credit that reserves no slot")
     `MW_CONTRACT(1'b1, room_q <= RoomW'(Cfg.StorePkts), "more free slots than there are")
-    `MW_CONTRACT(Cfg.PartSharedRam && re_i, !shared_re_i,
+    `MW_CONTRACT(Cfg.PartSharedRam && rd_i.re, !shared_i.re,
                  "packet and partial are read in one cycle")
 endmodule
 

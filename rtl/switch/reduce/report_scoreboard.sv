@@ -9,9 +9,9 @@
 // includes it. At zero the row is ready to open. Entries of another epoch do not count. sweep_i
 // clears the words of the tokens that the configuration uses, one per cycle. Indices are below
 // 1 << token_shift_i, which is constant from sweep to sweep.
-// With tile reductions (tiles_i) every row is expected, without an entry, from all of all_i and
+// With tile reductions every row is expected, without an entry, from all members in tiles_i and
 // from the GPU itself. A word holds the ports whose reports are missing, and a word of another
-// epoch stands for all. all_i is constant from go to done.
+// epoch stands for all. tiles_i is constant from go to done.
 // Order: Reports of one source are processed in order. Rows become ready to open in completion
 // order.
 // Back-pressure: An entry is taken at once, at most one in two cycles. Lanes are taken round robin,
@@ -25,14 +25,16 @@
 // for a row that is not expected, not from this source, or already reported. Reports of the other
 // ports are counted together, so an extra report of one shows at the last one. With tile
 // reductions COUNT for any entry, for each second report (before or after the row opens), and for
-// reports of ports outside all_i. If all_i is empty, every report is COUNT. None of these changes
-// the table.
+// reports of ports outside these members. If there are none, every report is COUNT. None of these
+// changes the table.
 `default_nettype none
 `include "bundles.svh"
 
 module report_scoreboard #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter type entry_t = `MW_ENTRY(Cfg)
+    parameter type entry_t = `MW_ENTRY(Cfg),
+    parameter type members_t = `MW_MEMBERS(Cfg),
+    parameter type opened_t = `MW_OPENED(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -44,8 +46,7 @@ module report_scoreboard #(
     input  wire logic       down_i,  // the port is down
     output logic            fell_o,
 
-    input  wire logic                  tiles_i,  // tile reductions
-    input  wire logic [Cfg.Others-1:0] all_i,    // members of every row then, by distance
+    input  wire members_t              tiles_i,  // with tile reductions
 
     input  wire entry_t                entry_i,
     input  wire logic [Cfg.Others-1:0] members_i,  // by distance, with entry_i
@@ -55,10 +56,8 @@ module report_scoreboard #(
     output logic [Cfg.N-1:0]               take_o,
     output logic [Cfg.N-1:0]               bad_o,
 
-    output logic                      ready_to_open_o,  // a row may be opened
-    output logic [Cfg.Others-1:0]     ready_members_o,
-    output logic [Cfg.TokensLog2-1:0] ready_index_o,
-    input  wire logic                 ready_take_i,
+    output opened_t        row_o,  // it may be opened
+    input  wire logic      row_take_i,
 
     output bundle_pkg::error_t err_o,
     output logic               idle_o
@@ -142,10 +141,10 @@ module report_scoreboard #(
     logic tiles, fresh, missing_own;
     logic [Cfg.Others-1:0] missing;
 
-    assign tiles = Cfg.TileReductions && tiles_i;
+    assign tiles = Cfg.TileReductions && tiles_i.valid;
     assign fresh = word.epoch != epoch_i || word.left == '0;
-    assign missing = fresh ? all_i : word.members;
-    assign missing_own = fresh ? all_i != '0 : word.own;
+    assign missing = fresh ? tiles_i.members : word.members;
+    assign missing_own = fresh ? tiles_i.members != '0 : word.own;
 
     always_comb begin
         next = '{
@@ -176,7 +175,7 @@ module report_scoreboard #(
     assign we = act_q && good && !fell_o;
     assign ready_to_open = we && !next.own && (tiles ? next.members == '0
                                                : next.members != '0 && next.left == '0);
-    assign row_members = tiles ? all_i : next.members;
+    assign row_members = tiles ? tiles_i.members : next.members;
 
     assign sweep_last = ~(~Cfg.TokensLog2'(0) << token_shift_i);
 
@@ -207,13 +206,13 @@ module report_scoreboard #(
         .ready_o(),
         .data_i({row_members, index_q}),
         .valid_o(some_ready),
-        .ready_i(ready_take_i),
-        .data_o({ready_members_o, ready_index_o}),
+        .ready_i(row_take_i),
+        .data_o({row_o.members, row_o.index}),
         .level_o()
     );
-    assign ready_to_open_o = some_ready && !fell_o;
+    assign row_o.valid = some_ready && !fell_o;
     // a row that became ready to open is seen two cycles later at most
-    assign idle_o = !entry_i.valid && !act_q && !last_valid_q && !ready_to_open_o && bad_o == '0
+    assign idle_o = !entry_i.valid && !act_q && !last_valid_q && !row_o.valid && bad_o == '0
         && !err_o.valid && !sweep_busy_o;
 
 endmodule

@@ -10,36 +10,32 @@
 // Back-pressure: A row waits while the join has no room (full_i), and while a grant queue that it
 // would enter is full (crowded). Neither waits for a row that is not open. A port that has been
 // down since the last go (fell_i) gets no grants.
-// Rows that are loaded (their indices, from load_first_i on, are of tiles) enter no join, and wait
-// for grant queues only. With pushes_i so do all others: the GPUs push them.
+// Rows that are loaded (their indices, from load_first on, are of tiles) enter no join, and wait
+// for grant queues only. With push_sync so do all others: the GPUs push them.
 // Latency: N cycles to its slot, plus the above.
 `default_nettype none
 `include "assert.svh"
+`include "bundles.svh"
 
 module row_open #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type common_t = `MW_COMMON(Cfg),
+    parameter type opened_t = `MW_OPENED(Cfg),
     parameter int unsigned Places = 16  // for rows in the grant queue
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
     input  wire logic [Cfg.PortW-1:0] port_i,  // constant: the number of this port
-    input  wire logic [Cfg.PortW-1:0] turn_i,  // the port that may open a row
+    input  wire common_t    common_i,
 
     // by distance, as all sets of ports here; see report_scoreboard
-    input  wire logic                      ready_to_open_i,
-    input  wire logic [Cfg.Others-1:0]     ready_members_i,
-    input  wire logic [Cfg.TokensLog2-1:0] ready_index_i,
-    output logic                           ready_take_o,
+    input  wire opened_t    row_i,
+    output logic            row_take_o,
 
-    // a row of this port is opened, with these members
-    input  wire logic                 full_i,  // the join has no room for one more
-    input  wire logic                 loads_i,  // rows are loaded, from this index on
-    input  wire logic [14:0]          load_first_i,
-    input  wire logic                 pushes_i,
-    output logic                      opened_o,
-    output logic                      joins_o,  // and enters the join
-    output logic [Cfg.Others-1:0]     members_o,
-    output logic [Cfg.TokensLog2-1:0] index_o,
+    // a row of this port is opened
+    input  wire logic       full_i,  // the join has no room for one more
+    output opened_t         opened_o,
+    output logic            joins_o,  // and enters the join
 
     // a port opens a row of which this one is a member
     input  wire logic [Cfg.Others-1:0]     opened_i,
@@ -61,22 +57,23 @@ module row_open #(
 
     logic synced, synced_q;
 
-    assign synced = Cfg.MergeLoads && ((loads_i && 15'(ready_index_i) >= load_first_i)
-                                       || (Cfg.SumEntries != 0 && pushes_i));
-    assign joins_o = opened_o && !(Cfg.MergeLoads && synced_q);
-    assign ready_take_o = ready_to_open_i && turn_i == port_i && (!full_i || synced) && !crowded_o
-        && (ready_members_i & crowded_i) == '0;
+    assign synced = Cfg.MergeLoads
+                    && ((common_i.merge_loads && 15'(row_i.index) >= common_i.load_first)
+                        || (Cfg.SumEntries != 0 && common_i.push_sync));
+    assign joins_o = opened_o.valid && !(Cfg.MergeLoads && synced_q);
+    assign row_take_o = row_i.valid && common_i.turn == port_i && (!full_i || synced) && !crowded_o
+        && (row_i.members & crowded_i) == '0;
 
     always_ff @(posedge clk_i) begin
-        opened_o <= rst_ni && ready_take_o;
-        members_o <= ready_members_i;
-        index_o <= ready_index_i;
+        opened_o.valid <= rst_ni && row_take_o;
+        opened_o.members <= row_i.members;
+        opened_o.index <= row_i.index;
         synced_q <= synced;
     end
 
     always_comb begin
-        home = opened_o ? Cfg.GpuW'(port_i) : '0;
-        index = opened_o ? index_o : '0;
+        home = opened_o.valid ? Cfg.GpuW'(port_i) : '0;
+        index = opened_o.valid ? opened_o.index : '0;
         for (int unsigned d = 0; d < Cfg.Others; d++) begin
             if (opened_i[d]) begin
                 home |= Cfg.GpuW'((32'(port_i) + d + 1) % Cfg.N);
@@ -91,7 +88,7 @@ module row_open #(
     ) i_grants (
         .clk_i,
         .rst_ni,
-        .push_i((opened_o || opened_i != '0) && !fell_i),
+        .push_i((opened_o.valid || opened_i != '0) && !fell_i),
         .home_i(home),
         .index_i(index),
         .full_o(crowded_o),
@@ -100,10 +97,10 @@ module row_open #(
         .sent_i(grant_sent_i),
         .idle_o(grants_idle_o)
     );
-    assign idle_o = grants_idle_o && !opened_o;
+    assign idle_o = grants_idle_o && !opened_o.valid;
 
 
-    `MW_CONTRACT(1'b1, $onehot0({opened_o, opened_i}), "two rows in one cycle")
+    `MW_CONTRACT(1'b1, $onehot0({opened_o.valid, opened_i}), "two rows in one cycle")
 endmodule
 
 `default_nettype wire

@@ -6,11 +6,11 @@
 // Function: A merged red without an entry of its address makes one. A later one is added to the
 // sum in this entry. In both cases the table returns the red's credit, and sends nothing. The red
 // that completes a sum leaves with it: then every GPU in all_i has added. If a red needs an entry,
-// and its set is full or limit_i entries are in use, another sum leaves in its place, with its
-// credit. This is the sum of the set that changed longest ago, if it has as many flits. Otherwise
-// the red passes. FLAG and FENCE wait until all sums to which their source has added have left. A
-// sum that has not changed for timer_i cycles also leaves. The tag of a sum is the number of its
-// contributions, less 1. All other packets pass, as do reds that are poisoned or have a tag.
+// and its set is full or sum_entries are in use, another sum leaves in its place, with its credit.
+// This is the sum of the set that changed longest ago, if it has as many flits. Otherwise the red
+// passes. FLAG and FENCE wait until all sums to which their source has added have left. A sum that
+// has not changed for sum_cycles also leaves. The tag of a sum is the number of its contributions,
+// less 1. All other packets pass, as do reds that are poisoned or have a tag.
 // Ports: Flits of in_i are those of a downlink, which egress sends with credits. crd_i are the
 // receiver's credits of class STORE, crd_o those that egress gets back. starts_o: a flit leaves
 // Stages cycles later.
@@ -35,21 +35,18 @@
 module sum_table #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type link_t = `MW_LINK(Cfg),
+    parameter type common_t = `MW_COMMON(Cfg),
     parameter int unsigned Share = 4  // maximum of credits that it keeps
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_ni,
     input  wire logic                  go_i,      // a layer begins: nothing is inside
-    input  wire logic                  enable_i,  // constant in a layer
     input  wire logic                  down_i,    // the receiver is gone: sums are discarded
     input  wire logic [Cfg.PortW-1:0]  port_i,    // constant: the number of this port
     input  wire logic [1:0]            epoch_i,
     input  wire logic [Cfg.N-1:0]      all_i,     // whose contributions complete a sum
-    input  wire logic [8:0]            limit_i,   // entries that may be in use
-    input  wire logic [15:0]           timer_i,   // cycles without a change
-
-    input  wire logic [Cfg.StoreW-1:0] credits_i,  // that egress and the table have together
-
+    input  wire common_t               common_i,  // store_limit: credits that egress and the table
+                                                  // have together
     input  wire link_t in_i,
     output logic       hold_o,
     output logic       hold_store_o,
@@ -62,9 +59,8 @@ module sum_table #(
     output logic [Cfg.N-1:0] bad_o,       // whose red is dropped, and why
     output error_pkg::err_e  bad_code_o,
 
-    input  wire logic [3:0] count_idx_i,  // see load_counters of the fabric's registers
-    output logic [31:0]     count_o,
-    output logic            idle_o
+    output logic [31:0] count_o,  // see load_counters of the fabric's registers
+    output logic        idle_o
 );
     import packet_pkg::*;
     import error_pkg::*;
@@ -189,7 +185,7 @@ module sum_table #(
     logic [WayW-1:0] look_way;
     sum_t word[Ways], next, old;
     logic [Ways-1:0] hit, free, victim, where;
-    logic [16:0] now_q;  // a bit more than timer_i: what is due stays due
+    logic [16:0] now_q;  // a bit more than sum_cycles: what is due stays due
     logic [Cfg.N-1:0] src, src_low;
     logic is_red, twice, fits, full, room, same_size, we, drops, sweeping, evicts;
     logic [EntryW-1:0] sweep_q;
@@ -235,14 +231,14 @@ module sum_table #(
             if (sweeping ? look_way == WayW'(w) : (hit != '0) ? hit[w] : victim[w]) old |= word[w];
         end
     end
-    assign is_red = enable_i && head.opcode == OP_MULTIMEM_RED && head.own && !head.poison
-                    && head.tag == '0 && head.addr[Cfg.FlitLog2-1:0] == '0
+    assign is_red = common_i.sum_entries != '0 && head.opcode == OP_MULTIMEM_RED && head.own
+                    && !head.poison && head.tag == '0 && head.addr[Cfg.FlitLog2-1:0] == '0
                     && (head.addr >> Cfg.MaddrW) == '0
                     && (all_i & ~src) != '0 && head.len != '0 && head.len <= 15'(PayloadMaxBytes);
     assign twice = (old.mask & src) != '0;
     assign fits = old.len == head.len[7:0] && old.red == {head.dtype, head.redop};
     assign full = ((old.mask | src) & all_i) == all_i;
-    assign room = 32'(used_q) < 32'(limit_i) && free != '0;
+    assign room = 32'(used_q) < 32'(common_i.sum_entries) && free != '0;
     assign same_size = (old.len - 8'd1) >> Cfg.FlitLog2 == (head.len[7:0] - 8'd1) >> Cfg.FlitLog2;
 
     always_comb begin
@@ -278,7 +274,7 @@ module sum_table #(
         if (way.kind == Merge) next.mask = old.mask | src;
     end
 
-    // ---- sums that leave alone: before a mark of one of their sources, and after timer_i --------
+    // ---- sums that leave alone: before a mark of one of their sources, and after sum_cycles -----
     logic [Cfg.N-1:0] holds, leave_mask;
     logic [UsedW-1:0] of_q[Cfg.N];  // entries with a contribution of each source
     logic
@@ -308,7 +304,8 @@ module sum_table #(
     // no table access of a packet in this cycle
     assign sweeping = !(there && !inside_q && head_last) || mark_waits;
     assign due = valid_q[look_way][look_set]
-                 && (mark_waits ? (old.mask & src_low) != '0 : now_q - old.last > 17'(timer_i));
+                 && (mark_waits ? (old.mask & src_low) != '0
+                     : now_q - old.last > 17'(common_i.sum_cycles));
     // the RAM has each result of the packet taken last before its word is read
     assign may_begin = since_q == '1 && !alone_q;
     assign may_evict = sweeping && due && may_begin && !hold_i && !inside_q && !half_q
@@ -559,7 +556,7 @@ module sum_table #(
         end
     end
     always_comb begin
-        unique case (count_idx_i)
+        unique case (common_i.cnt_addr)
             4'd8:    count_o = taken_q;
             4'd9:    count_o = left_q;
             4'd10:   count_o = part_q;
@@ -573,8 +570,9 @@ module sum_table #(
     logic keeps, gives;
     logic [CrdW-1:0] share;
     // at most half of all credits, but at least one
-    assign share = (credits_i >= Cfg.StoreW'(2 * Share)) ? CrdW'(Share)
-                   : (credits_i < Cfg.StoreW'(4)) ? CrdW'(1) : CrdW'(credits_i >> 1);
+    assign share = (common_i.store_limit >= Cfg.StoreW'(2 * Share)) ? CrdW'(Share)
+                   : (common_i.store_limit < Cfg.StoreW'(4)) ? CrdW'(1)
+                   : CrdW'(common_i.store_limit >> 1);
     assign keeps = used_q != '0 && own_q < share && owed_q != '0;
     assign gives = used_q == '0 && own_q != '0 && owed_q == '0;
     assign crd_o = (owed_q != '0 && !keeps) || gives;

@@ -8,6 +8,9 @@
 
 #include "map.h"
 
+#define MW_SIM_F PARAM_FlitBytes
+#include "bundle_access.h"
+
 using tb::bit;
 using tb::bytes;
 

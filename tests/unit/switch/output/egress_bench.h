@@ -486,7 +486,8 @@ struct output : tb::model<Vswitch_output> {
     {
         fresh = false;
         const unsigned pop = EGRESS(pop_o), cls = EGRESS(cls_o);
-        const bool error = EGRESS(ctrl_start) && !pop, grant = EGRESS(grant_start);
+        const bool error = bundle::take(EGRESS(takes), bundle::credit_classes::ctrl) && !pop,
+                   grant = EGRESS(grant_start);
         if (!pop && !dut.res_start_o && !error && !grant)
             return;
         started s = {{},      cls, 0, now, bool(dut.down_i), error, grant, bool(dut.res_start_o),

@@ -6,6 +6,10 @@
 #include "egress_bench.h"
 
 #define VOQ(port) IN(i_voq__DOT__##port)
+#define VOQ_PUT(field) bundle::take(VOQ(put_i), bundle::queue_write::field)
+#define VOQ_STEPS(field) bundle::take(VOQ(steps_i), bundle::store_steps::field)
+#define VOQ_STATE(field) bundle::take(VOQ(state_o), bundle::queue_state::field)
+#define VOQ_POP(field) bundle::take(VOQ(pop_i), bundle::queue_pop::field)
 #define RAM(port) IN(i_voq__DOT__i_ram__DOT__##port)
 #define PARTS(port) IN(i_part__DOT__##port)
 #define WINDOW_OF(port) IN_WINDOW(i_window__DOT__##port)
@@ -33,18 +37,18 @@ struct voq : output {
     void check() override
     {
         auto &q = queue;
-        const unsigned region = dut.wr_region_i[0], cls = VOQ(cls_i), limit = VOQ(limit_i),
+        const unsigned region = dut.wr_region_i[0], cls = VOQ_POP(cls), limit = VOQ(limit_i),
                        oldest = static_cast<unsigned>(field(VOQ(win_i), 0, SEQ_W));
         auto &stores = q.waits[MW_CLS_STORE];
         const bool inside =
             !limit || (!stores.empty() && (stores[0]->seq + SEQS - oldest) % SEQS < limit);
-        SAME(VOQ(has_o), (q.waits[0].empty() ? 0 : 1) | (stores.empty() || !inside ? 0 : 2) |
-                             (q.waits[2].empty() ? 0 : 4));
+        SAME(VOQ_STATE(has), (q.waits[0].empty() ? 0 : 1) | (stores.empty() || !inside ? 0 : 2) |
+                                 (q.waits[2].empty() ? 0 : 4));
         SAME(VOQ(room_o), q.room > 0);
         if (WINDOW) {
             const bool first = !stores.empty() && stores[0]->seq == oldest;
             SAME(VOQ(here_o), first || (q.sending && !VOQ(sent_i) && q.sending_seq == oldest));
-            SAME(VOQ(urgent_o), limit ? first : VOQ(scarce_i) && q.room <= 0);
+            SAME(VOQ_STATE(urgent), limit ? first : VOQ(scarce_i) && q.room <= 0);
         }
         // compares the data that was read
         if (q.read && q.known) {
@@ -67,17 +71,17 @@ struct voq : output {
         step x;
         x.line = dut.wr_line_i[0];
         packet_p to = region == 3 ? q.filling : q.free[region];
-        unsigned shared_addr = VOQ(shared_waddr_i);
-        bool shared_we = VOQ(shared_we_i);
+        unsigned shared_addr = IN(waddr);
+        bool shared_we = SHARED_RAM && (dut.part_we_i & 1);
         if (LATE) {
             std::swap(x, q.word);
             std::swap(to, q.word_to);
             std::swap(shared_addr, q.shared_addr);
             std::swap(shared_we, q.shared_we);
         }
-        if (VOQ(wr_valid_i) && shared_we) {
+        if (VOQ_PUT(wr) && shared_we) {
             q.shared[shared_addr] = tb::get(dut.wr_data_i[0]);
-        } else if (VOQ(wr_valid_i) && to) {
+        } else if (VOQ_PUT(wr) && to) {
             auto &line = to->lines[x.line];
             line.first.resize(F);
             const bytes data = flit(dut.wr_data_i[0]);
@@ -89,7 +93,7 @@ struct voq : output {
         }
         if (VOQ(sent_i)) // the packet before the one taken in this cycle, of any class
             q.sending = nullptr;
-        if (VOQ(pop_i)) {
+        if (VOQ_POP(valid)) {
             assert_false(q.waits[cls].empty());
             packet_p p = q.waits[cls].front();
             q.waits[cls].pop_front();
@@ -109,7 +113,7 @@ struct voq : output {
                 q.sending_seq = p->seq;
             }
         }
-        if (VOQ(push_i)) {
+        if (VOQ_PUT(push)) {
             const packet_p must = inputs[0].before.p;
             packet_p p = q.free[region];
             p->seq =
@@ -124,13 +128,13 @@ struct voq : output {
             if (region == MW_CLS_STORE)
                 q.filling = p;
         }
-        q.read = VOQ(re_i);
+        q.read = S(re_n) >> 1 & 1;
         if (q.read) {
-            const unsigned line = VOQ(rd_line_i), of = line < PF              ? MW_CLS_STORE
-                                                       : line >= PF + PF / 2  ? MW_CLS_REQ
-                                                       : line >= PF + HF + TF ? MW_CLS_CTRL
-                                                                              : MW_CLS_STORE;
-            packet_p p = q.slots[of][VOQ(rd_slot_i)];
+            const unsigned line = S(rd_line), of = line < PF              ? MW_CLS_STORE
+                                                   : line >= PF + PF / 2  ? MW_CLS_REQ
+                                                   : line >= PF + HF + TF ? MW_CLS_CTRL
+                                                                          : MW_CLS_STORE;
+            packet_p p = q.slots[of][S(rd_slot)];
             assert_true(p != nullptr);
             auto at = p->lines.find(line);
             q.known = at != p->lines.end();
@@ -140,12 +144,11 @@ struct voq : output {
                 q.must_bad = at->second.second;
             }
         }
-        q.shared_read = VOQ(shared_re_i);
+        q.shared_read = SHARED_RAM && (dut.q_re_i & 1);
         if (q.shared_read)
-            q.shared_must =
-                q.shared.count(VOQ(shared_raddr_i)) ? q.shared[VOQ(shared_raddr_i)] : bytes();
-        q.room += q.missed - VOQ(issue_i) + VOQ(free_i);
-        q.missed = VOQ(arrive_i) && !VOQ(push_i);
+            q.shared_must = q.shared.count(IN(raddr)) ? q.shared[IN(raddr)] : bytes();
+        q.room += q.missed - VOQ_STEPS(issue) + VOQ(free_i);
+        q.missed = VOQ_STEPS(arrive) && !VOQ_PUT(push);
         assert_in_range(q.room, 0, STORE_PKTS);
     }
 };

@@ -110,18 +110,18 @@ module switch_output #(
 
         voq #(.Cfg(Cfg)) i_voq (
             .clk_i, .rst_ni,
-            .wr_valid_i(wr_valid_i[i]), .wr_i(wr_i[i]),
-            .desc_we_i(desc_we_i[i]), .desc_i(desc_i[i]), .push_i(push_i[i]),
+            .put_i('{wr: wr_valid_i[i], desc: desc_we_i[i], push: push_i[i]}),
+            .wr_i(wr_i[i]), .desc_i(desc_i[i]),
             .scarce_i(scarce_i[i]), .limit_i(window_limit_i), .win_i(win),
-            .here_o(here[i]), .urgent_o(urgent[i]),
-            .sent_i(sent[i]), .arrive_i(arrive_i[i]), .issue_i(issue_i[i]), .room_o(room_o[i]),
-            .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop_n[i+1]),
-            .cls_i(cls), .desc_o(desc),
+            .here_o(here[i]),
+            .sent_i(sent[i]), .steps_i('{arrive: arrive_i[i], issue: issue_i[i]}),
+            .room_o(room_o[i]),
+            .state_o({urgent[i], has_req[i], has_store[i], has_ctrl[i]}),
+            .pop_i('{valid: pop_n[i+1], cls: cls}), .desc_o(desc),
             .free_i(free_store_n[i+1]),
-            .re_i(re_n[i+1]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
-            .shared_we_i(Cfg.PartSharedRam && part_we_i[i]),
-            .shared_waddr_i(Cfg.SharedRamW'(waddr)),
-            .shared_re_i(Cfg.PartSharedRam && q_re_i[i]), .shared_raddr_i(Cfg.SharedRamW'(raddr)),
+            .rd_i('{re: re_n[i+1], line: rd_line, slot: rd_slot}), .rdata_o(rdata),
+            .shared_i('{we: Cfg.PartSharedRam && part_we_i[i], waddr: Cfg.SharedRamW'(waddr),
+                        re: Cfg.PartSharedRam && q_re_i[i], raddr: Cfg.SharedRamW'(raddr)}),
             .shared_rdata_o(shared_term)
         );
 

@@ -6,6 +6,8 @@
 #include "egress_bench.h"
 
 #define CHOICE(port) S(i_egress__DOT__i_choice__DOT__##port)
+#define CHOICE_CRD(cls) bundle::take(CHOICE(crd_i), bundle::credit_classes::cls)
+#define CHOICE_TAKES(cls) bundle::take(CHOICE(takes_o), bundle::credit_classes::cls)
 #define STORE_CRD(port) S(i_egress__DOT__i_store_crd__DOT__##port)
 
 namespace {
@@ -129,8 +131,8 @@ struct egress_choice : output {
         const unsigned ctrl = CHOICE(has_ctrl_i), req = CHOICE(has_req_i),
                        store = CHOICE(has_store_i), urgent = store & CHOICE(urgent_i);
         const bool error = CHOICE(has_error_i), grant = CHOICE(has_grant_i);
-        const bool can[4] = {(ctrl || error) && CHOICE(ctrl_crd_i), store && CHOICE(store_crd_i),
-                             req || grant, CHOICE(has_result_i) && CHOICE(part_crd_i)};
+        const bool can[4] = {(ctrl || error) && CHOICE_CRD(ctrl), store && CHOICE_CRD(store),
+                             req || grant, CHOICE(has_result_i) && CHOICE_CRD(part)};
         const bool any = can[0] || can[1] || can[2] || can[3];
         unsigned cls = can[MW_CLS_CTRL]   ? MW_CLS_CTRL
                        : can[MW_CLS_REQ]  ? MW_CLS_REQ
@@ -147,9 +149,9 @@ struct egress_choice : output {
         const bool starts_now = CHOICE(open_i) && any;
         if (any)
             SAME(CHOICE(cls_o), cls);
-        SAME(CHOICE(ctrl_start_o), starts_now && cls == MW_CLS_CTRL);
-        SAME(CHOICE(store_start_o), starts_now && cls == MW_CLS_STORE);
-        SAME(CHOICE(part_start_o), starts_now && cls == MW_CLS_PART);
+        SAME(CHOICE_TAKES(ctrl), starts_now && cls == MW_CLS_CTRL);
+        SAME(CHOICE_TAKES(store), starts_now && cls == MW_CLS_STORE);
+        SAME(CHOICE_TAKES(part), starts_now && cls == MW_CLS_PART);
         SAME(CHOICE(grant_start_o), starts_now && cls == MW_CLS_REQ && grant);
         const bool only_urgent = WINDOW && choice.stores % 8 != 7 && urgent;
         unsigned pop = 0, from = N, which = cls;

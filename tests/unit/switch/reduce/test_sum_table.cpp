@@ -46,13 +46,12 @@ struct sum_table : model<Vsum_table> {
     sum_table()
     {
         dut.go_i = dut.down_i = dut.crd_i = dut.in_valid_i = 0;
-        dut.enable_i = 1;
         dut.port_i = PORT;
         dut.epoch_i = 2;
         dut.all_i = ((1u << N) - 1) & ~(1u << PORT);
-        dut.limit_i = 511;
-        dut.timer_i = 200;
-        dut.credits_i = CREDITS;
+        dut.common_sum_entries_i = 511;
+        dut.common_sum_cycles_i = 200;
+        dut.common_store_limit_i = CREDITS;
         dn.gapless = true;
         reset();
     }
@@ -238,7 +237,7 @@ struct sum_table : model<Vsum_table> {
     }
     unsigned count(unsigned i)
     {
-        dut.count_idx_i = static_cast<uint8_t>(i);
+        dut.common_cnt_addr_i = static_cast<uint8_t>(i);
         settle();
         return dut.count_o;
     }
@@ -273,10 +272,10 @@ TEST(sums)
         sum_table b;
         b.hub_rate = b.rng.pick({3u, 20u, 100u});
         b.rate = b.rng.pick({10u, 70u, 100u});
-        b.dut.credits_i = b.credits = b.all = b.rng.pick({2u, 5u, CREDITS});
+        b.dut.common_store_limit_i = b.credits = b.all = b.rng.pick({2u, 5u, CREDITS});
         b.slow = b.rng.pick({0u, 0u, 1u, 3u});
-        b.dut.timer_i = static_cast<uint16_t>(b.rng.pick({20u, 200u, 2000u}));
-        b.dut.limit_i = static_cast<uint16_t>(b.rng.pick({1u, 3u, 511u}));
+        b.dut.common_sum_cycles_i = static_cast<uint16_t>(b.rng.pick({20u, 200u, 2000u}));
+        b.dut.common_sum_entries_i = static_cast<uint16_t>(b.rng.pick({1u, 3u, 511u}));
         // sources differ by at most `ahead` rows, and some leave rows out
         const unsigned ahead = b.rng.pick({1u, 6u, 60u}), marks = b.rng.pick({0u, 1u, 10u});
         b.damage = b.rng.pick({0u, 5u});
@@ -314,7 +313,7 @@ TEST(others_pass)
 {
     for (unsigned r = 0; r < 4; r++) {
         sum_table b;
-        b.dut.timer_i = 60000;
+        b.dut.common_sum_cycles_i = 60000;
         b.hub_rate = 0;
         b.rate = 100;
         const unsigned first = (PORT + 1) % N, opcodes[] = {MW_OP_EVENT, MW_OP_GRANT, MW_OP_RESULT};
@@ -338,7 +337,7 @@ TEST(others_pass)
 TEST(misfits)
 {
     sum_table b;
-    b.dut.timer_i = 60000;
+    b.dut.common_sum_cycles_i = 60000;
     const unsigned first = (PORT + 1) % N, second = (PORT + 2) % N;
     for (unsigned i = 0; i < 12; i++) {
         const uint64_t addr = 128 * i;
@@ -363,12 +362,12 @@ TEST(misfits)
     assert_int_equal(b.sums, 12);
 }
 
-// A sum without further reds leaves after timer_i cycles, also with the longest time.
+// A sum without further reds leaves after sum_cycles cycles, also with the longest time.
 TEST(times)
 {
     for (unsigned time : {20u, 60000u, 65534u, 65535u}) {
         sum_table b;
-        b.dut.timer_i = static_cast<uint16_t>(time);
+        b.dut.common_sum_cycles_i = static_cast<uint16_t>(time);
         b.hub_rate = 100;
         b.red((PORT + 1) % N, 128, 32);
         const uint64_t begin = b.now;
@@ -382,7 +381,7 @@ TEST(times)
 TEST(goes_down)
 {
     sum_table b;
-    b.dut.timer_i = 20;
+    b.dut.common_sum_cycles_i = 20;
     b.hub_rate = 0;
     b.red((PORT + 1) % N, 128, 32);
     b.until("the sum", 300, [&] { return b.dut.starts_o; });
@@ -397,7 +396,7 @@ TEST(goes_down)
 TEST(operators)
 {
     sum_table b;
-    b.dut.timer_i = 60000;
+    b.dut.common_sum_cycles_i = 60000;
     b.rate = b.hub_rate = 100;
     for (unsigned row = 0; row < 200; row++)
         b.any_reds(128 * row);
@@ -409,7 +408,7 @@ TEST(operators)
 TEST(all_merge)
 {
     sum_table b;
-    b.dut.timer_i = 5000;
+    b.dut.common_sum_cycles_i = 5000;
     b.rate = b.hub_rate = 100;
     for (unsigned row = 0; row < 64; row++)
         for (unsigned d = 1; d < N; d++)

@@ -87,11 +87,12 @@ module prove_kept_answers #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     kept_answers #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i, .enable_i, .epoch_i(2'd0), .row_bytes_i(15'(RowBytes)),
-        .row_shift_i(4'd8), .look_i, .index_i, .from_i(from), .hit_o(hit), .twice_o(twice),
-        .first_i, .next_i, .poison_i, .row_i(comes_i), .flit_i, .flit_bad_i(bad),
-        .flit_last_i(last),
-        .flit_data_i(Cfg.FlitW'(comes_q == row_q && number == which_q)), .packet_o(packet),
-        .packet_last_o(packet_last), .packet_data_o(data), .packet_mask_o(mask),
+        .row_shift_i(4'd8), .look_i('{valid: look_i, index: index_i, reader: from}),
+        .hit_o(hit), .twice_o(twice),
+        .answer_i('{first: first_i, next: next_i, poison: poison_i, row: comes_i}),
+        .flit_i('{valid: flit_i, last: last, err: bad,
+                  data: Cfg.FlitW'(comes_q == row_q && number == which_q)}),
+        .packet_o({packet, packet_last, data}), .packet_mask_o(mask),
         .row_end_o(row_end), .packet_take_i(take), .may_i, .use_o(used), .evict_o(evict),
         .idle_o(idle)
     );

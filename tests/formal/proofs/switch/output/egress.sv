@@ -77,7 +77,7 @@ module prove_egress #(
     assign start_ctrl  = (pop != '0 && cls == 2'd0) || from_error;
     assign start       = pop != '0 || res_start || from_error || from_grant;
     // An ERROR packet of the switch uses a CTRL credit when it starts, and is sent later.
-    assign from_error  = i_dut.ctrl_start && pop == '0;
+    assign from_error  = i_dut.takes.ctrl && pop == '0;
     assign from_grant  = i_dut.grant_start;
 
     always_ff @(posedge clk_i) begin

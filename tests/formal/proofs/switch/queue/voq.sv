@@ -44,7 +44,7 @@ module prove_voq #(
         return c;
     endfunction
 
-    logic                 rst_n, room, issue, ends, busy_q, mine_q;
+    logic                 rst_n, room, urgent, issue, ends, busy_q, mine_q;
     logic                 known_q, written_q;   // the line of the followed packet is written,
                                                 // and a cycle has passed
     logic [2:0]           has;
@@ -58,13 +58,15 @@ module prove_voq #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     voq #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .wr_valid_i(wr_valid),
+        .clk_i, .rst_ni(rst_n), .put_i('{wr: wr_valid, desc: desc_we_i, push: push_i}),
         .wr_i('{region: region_i, line: wline_i, lane: Cfg.Lanes'(lane), data: Cfg.WordW'(data)}),
-        .desc_we_i, .desc_i, .push_i, .scarce_i(1'b0), .limit_i('0), .win_i('0), .here_o(),
-        .sent_i(1'b0), .arrive_i,
-        .issue_i(issue), .room_o(room), .has_o(has), .urgent_o(), .pop_i, .cls_i, .desc_o(desc),
-        .free_i(ends && rcls_q == 2'd1), .re_i, .rd_line_i, .rd_slot_i(slot_q), .rdata_o(rdata),
-        .shared_we_i, .shared_waddr_i, .shared_re_i, .shared_raddr_i, .shared_rdata_o(shared_rdata)
+        .desc_i, .scarce_i(1'b0), .limit_i('0), .win_i('0), .here_o(), .sent_i(1'b0),
+        .steps_i('{arrive: arrive_i, issue: issue}), .room_o(room), .state_o({urgent, has}),
+        .pop_i('{valid: pop_i, cls: cls_i}), .desc_o(desc),
+        .free_i(ends && rcls_q == 2'd1),
+        .rd_i('{re: re_i, line: rd_line_i, slot: slot_q}), .rdata_o(rdata),
+        .shared_i('{we: shared_we_i, waddr: shared_waddr_i, re: shared_re_i,
+                    raddr: shared_raddr_i}), .shared_rdata_o(shared_rdata)
     );
     always_ff @(posedge clk_i) {wr_valid_q, data_q, lane_q} <= {wr_valid_i || shared_we_i, data_i,
                                                                 lane_i};

@@ -32,7 +32,7 @@ module prove_window #(
 
     logic            rst_n, may, idle, issue;
     logic [1:0]      push, room, has, here, busy_q, sending_q, sent;
-    logic [3:0]      unused;
+    logic [5:0]      unused;
     logic [SeqW-1:0] held_q, limit_q;
     `MW_WINDOW(Cfg)  win;
 
@@ -49,15 +49,14 @@ module prove_window #(
     for (genvar o = 0; o < 2; o++) begin : gen_queue
         voq #(.Cfg(Cfg)) i_voq (
             .clk_i, .rst_ni(rst_n),
-            .wr_valid_i(1'b0), .wr_i('{region: packet_pkg::CLS_STORE, default: '0}),
-            .desc_we_i(push[o]), .desc_i('0), .push_i(push[o]),
+            .put_i('{wr: 1'b0, desc: push[o], push: push[o]}),
+            .wr_i('{region: packet_pkg::CLS_STORE, default: '0}), .desc_i('0),
             .scarce_i(1'b0), .limit_i, .win_i(win),
-            .here_o(here[o]), .sent_i(sent[o]), .arrive_i, .issue_i(issue), .room_o(room[o]),
-            .has_o({unused[o], has[o], unused[o+2]}), .urgent_o(), .pop_i(pop_i[o]),
-            .cls_i(packet_pkg::CLS_STORE),
-            .desc_o(), .free_i(free_i[o]), .re_i(1'b0), .rd_line_i('0), .rd_slot_i('0), .rdata_o(),
-            .shared_we_i(1'b0), .shared_waddr_i('0), .shared_re_i(1'b0),
-            .shared_raddr_i('0), .shared_rdata_o()
+            .here_o(here[o]), .sent_i(sent[o]), .steps_i('{arrive: arrive_i, issue: issue}),
+            .room_o(room[o]), .state_o({unused[o+4], unused[o], has[o], unused[o+2]}),
+            .pop_i('{valid: pop_i[o], cls: packet_pkg::CLS_STORE}),
+            .desc_o(), .free_i(free_i[o]), .rd_i('0), .rdata_o(),
+            .shared_i('0), .shared_rdata_o()
         );
     end
 

@@ -14,7 +14,7 @@ module prove_report_scoreboard #(
     localparam int unsigned N = 3,
     localparam int unsigned Tokens = 2**TokensLog2
 ) (
-    input wire logic                  clk_i, layer_i, down_i, entry_i, mine_i, own_i, ready_take_i,
+    input wire logic                  clk_i, layer_i, down_i, entry_i, mine_i, own_i, row_take_i,
     input wire logic [1:0]            cnt_i, members_i,
     input wire logic [TokensLog2-1:0] entry_index_i, one_i,  // the token that is followed
     input wire logic [N-1:0]          lane_i, source_i,      // the source that is followed
@@ -32,9 +32,9 @@ module prove_report_scoreboard #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    logic                  rst_n, idle, sweep_busy, sweep, go, run, fell, ready_to_open;
-    logic [1:0]            epoch, ready_members;
-    logic [TokensLog2-1:0] ready_index;
+    logic                  rst_n, idle, sweep_busy, sweep, go, run, fell;
+    logic [1:0]            epoch;
+    `MW_OPENED(Cfg)        row;
     logic [N-1:0]          take, bad;
     bundle_pkg::error_t    err;
     `MW_ENTRY(Cfg)         entry;
@@ -58,12 +58,10 @@ module prove_report_scoreboard #(
         .clk_i, .rst_ni(rst_n), .go_i(go), .epoch_i(epoch),
         .sweep_i(sweep), .sweep_busy_o(sweep_busy),
         .token_shift_i(4'(TokenShift)), .down_i,
-        .fell_o(fell), .tiles_i(TileReductions), .all_i,
+        .fell_o(fell), .tiles_i('{valid: TileReductions, members: all_i}),
         .entry_i(entry), .members_i, .lane_i, .lane_index_i,
         .take_o(take), .bad_o(bad),
-        .ready_to_open_o(ready_to_open),
-        .ready_members_o(ready_members), .ready_index_o(ready_index),
-        .ready_take_i(ready_take_i && ready_to_open), .err_o(err),
+        .row_o(row), .row_take_i(row_take_i && row.valid), .err_o(err),
         .idle_o(idle)
     );
 
@@ -159,8 +157,8 @@ module prove_report_scoreboard #(
                 pends_q  <= 1'b1;
                 notified_q <= 1'b1;
                 others_q <= '0;
-            end else if (ready_to_open && ready_take_i) begin
-                if (ready_index == one_i) pends_q <= 1'b0;
+            end else if (row.valid && row_take_i) begin
+                if (row.index == one_i) pends_q <= 1'b0;
                 others_q <= others_q + 2'd1;
             end
             if (fell) pends_q <= 1'b0;
@@ -170,19 +168,19 @@ module prove_report_scoreboard #(
         if (rst_n) begin
             // a row is ready to open once, when all have reported
             a_once:    assert (!(complete && notified_q));
-            a_ready:   assert (!ready_to_open || ready_index != one_i || pends_q);
-            a_members: assert (!ready_to_open || ready_index != one_i || ready_members
+            a_ready:   assert (!row.valid || row.index != one_i || pends_q);
+            a_members: assert (!row.valid || row.index != one_i || row.members
                                == (TileReductions ? all_i : set_q));
-            a_here:    assert (!(pends_q && pends_qq && !fell) || ready_to_open);
+            a_here:    assert (!(pends_q && pends_qq && !fell) || row.valid);
             a_turn:    assert (!pends_q || fell || 32'(others_q) < Tokens);
             // errors are those of events of this token, and no others
             a_bad:     assert (!bad_known_q || bad == bad_q);
             a_err:     assert (!err_q
                                || (err.valid && err.code == (mine_qq ? error_pkg::ERR_COUNT
                                                              : error_pkg::ERR_BOUNDS)));
-            a_idle:    assert (!idle || (!ready_to_open && bad == '0 && !err.valid && take == '0));
+            a_idle:    assert (!idle || (!row.valid && bad == '0 && !err.valid && take == '0));
             a_idle_ready: assert (!idle || !pends_q || fell);
-            c_ready:   cover (ready_to_open && ready_index == one_i && epoch == 2'd1);
+            c_ready:   cover (row.valid && row.index == one_i && epoch == 2'd1);
             c_early:   cover (TileReductions || (said && good && entry_valid_q && early_q));
             c_fell:    cover (pends_q && fell);
             c_near:    cover (complete && bad_q != '0);

@@ -4,6 +4,7 @@
 // GRANTs, at any time. The proof follows two rows of port 0, which its join gets one after the
 // other.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_row_open #(
     parameter bit Own = 1'b0,  // checks the grants of port 0 itself, else those of port 1
@@ -30,10 +31,12 @@ module prove_row_open #(
 
     logic                  rst_n;
     logic [4:0]            turn_q;
-    logic [N-1:0]          ready_to_open_q, take, opened, crowded, valid, idle,
+    logic [N-1:0]          ready_to_open_q, take, crowded, valid, idle,
                            grants_idle, came_q, full, push,
         room, fell_q;
-    logic [TokensLog2-1:0] ready_index_q [N], index [N];
+    logic [TokensLog2-1:0] ready_index_q [N];
+    `MW_OPENED(Cfg)        opened_row [N];
+    logic [N-1:0]          opened;
     logic [63:0]           upper [N];
     logic [LevelW-1:0]     level_q [N]; // rows in the join, as reduce_join counts them
 
@@ -41,14 +44,17 @@ module prove_row_open #(
 
     for (genvar p = 0; p < N; p++) begin : gen_port
         logic [TokensLog2-1:0] other [1];
-        assign other[0] = index[1-p];
+        `MW_COMMON(Cfg)        common;
+        assign other[0] = opened_row[1-p].index;
+        assign opened[p] = opened_row[p].valid;
+        always_comb begin
+            common = '0;
+            common.turn = turn_q;
+        end
         row_open #(.Cfg(Cfg), .Places(4)) i_dut (
-            .clk_i, .rst_ni(rst_n), .port_i(5'(p)), .turn_i(turn_q),
-            .ready_to_open_i(ready_to_open_q[p]),
-            .ready_members_i(1'b1),
-            .ready_index_i(ready_index_q[p]), .ready_take_o(take[p]),
-            .full_i(full[p]), .loads_i(1'b0), .load_first_i('0), .pushes_i(1'b0),
-            .opened_o(opened[p]), .joins_o(), .members_o(), .index_o(index[p]),
+            .clk_i, .rst_ni(rst_n), .port_i(5'(p)), .common_i(common),
+            .row_i('{valid: ready_to_open_q[p], members: 1'b1, index: ready_index_q[p]}),
+            .row_take_o(take[p]), .full_i(full[p]), .opened_o(opened_row[p]), .joins_o(),
             .opened_i(opened[1-p]), .opened_index_i(other),
             .fell_i(fell_i[p]),
             .crowded_o(crowded[p]), .crowded_i(crowded[1-p]),
@@ -128,8 +134,8 @@ module prove_row_open #(
                 if (index_i[0] == 2'd1) ready_one_q <= 2'd1;
                 if (index_i[0] == 2'd2) ready_one_q <= 2'd2;
             end
-            one_q      <= one_q || (opened[0] && index[0] == 2'd1);
-            two_q      <= two_q || (opened[0] && index[0] == 2'd2);
+            one_q      <= one_q || (opened[0] && opened_row[0].index == 2'd1);
+            two_q      <= two_q || (opened[0] && opened_row[0].index == 2'd2);
             one_here_q <= one_here_q || one_now;
             two_here_q <= two_here_q || two_now;
 

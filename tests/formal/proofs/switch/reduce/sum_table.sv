@@ -108,13 +108,20 @@ module prove_sum_table #(
         end
     end
 
+    `MW_COMMON(Cfg) common;
+    always_comb begin
+        common = '0;
+        common.sum_entries = limit_i;
+        common.sum_cycles = timer_i;
+        common.store_limit = Cfg.StoreW'(Credits);
+    end
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_table #(.Cfg(Cfg), .Share(Share)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .enable_i(1'b1), .down_i(1'b0), .port_i('0),
-        .epoch_i(2'd0), .all_i, .limit_i, .timer_i, .credits_i(Cfg.StoreW'(Credits)),
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .down_i(1'b0), .port_i('0),
+        .epoch_i(2'd0), .all_i, .common_i(common),
         .in_i(in), .hold_o(hold), .hold_store_o(hold_store), .hold_i,
         .starts_o(starts), .bad_o(bad),
-        .bad_code_o(bad_code), .crd_o(crd), .out_o(dn), .crd_i, .count_idx_i('0), .count_o(),
+        .bad_code_o(bad_code), .crd_o(crd), .out_o(dn), .crd_i, .count_o(),
         .idle_o(idle)
     );
     assign pop = i_dut.pop;
