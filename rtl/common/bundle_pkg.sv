@@ -348,6 +348,32 @@ package bundle_pkg;
         logic [3:0] idx;
     } term_req_t;
 
+    // What the flit is at which the parser of a switch input is: the first one or the last one of a
+    // header (both where a header is one flit), targets, or payload. Else it is dropped.
+    typedef struct packed {
+        logic first;
+        logic head;
+        logic list;
+        logic pay;
+    } parsed_t;
+
+    // Targets that a switch input looks up. held: the flit is in the register, else link is the
+    // target of a header that comes straight from the link. With next_we, next is the target of the
+    // flit in the register from the next cycle on.
+    typedef struct packed {
+        logic        next_we;
+        logic [15:0] next;
+        logic        held;
+        logic [15:0] link;
+    } lookup_t;
+
+    // Targets of a list before one of them that lie behind the same output: there are some (again),
+    // so many, less 1.
+    typedef struct packed {
+        logic       again;
+        logic [3:0] earlier;
+    } before_t;
+
     // The classes whose packets take a credit of an endpoint, a bit of each.
     typedef struct packed {
         logic ctrl;

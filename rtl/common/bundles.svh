@@ -207,6 +207,13 @@
 `define MW_ANSWERING(Cfg) struct packed { \
     logic first; logic next; logic poison; logic [Cfg.LoadIndexW-1:0] row;}
 
+// At an input of the switch: the outputs behind a target, and the number of that of an expert; the
+// outputs of the open row, if there is one (valid); and where a target is: its lane in its flit,
+// whether it is the last one there (last), and whether others follow it (more).
+`define MW_FOUND(Cfg) struct packed {logic [Cfg.GpuW-1:0] out; logic [Cfg.N-1:0] sel;}
+`define MW_ROW_OUTPUTS(Cfg) struct packed {logic valid; logic [Cfg.N-1:0] mask;}
+`define MW_LANE(Cfg) struct packed {logic [Cfg.LaneW-1:0] lane; logic last; logic more;}
+
 // From an input of the switch to its queues at the outputs: a word for the RAM of packets, the
 // description of a packet with its time of arrival, and a word of a partial.
 `define MW_COPY(Cfg) struct packed { \

@@ -11,44 +11,34 @@
 // Errors: end_o marks the last flit of the payload as the header defines it, or a flit that ends
 // the packet early. A payload of another length is marked bad.
 `default_nettype none
+`include "bundles.svh"
 
 module copy_write #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg),
+    parameter type copy_t = `MW_COPY(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic [Cfg.PortW-1:0] port_i,  // constant: the number of this port
 
-    // the flit
-    input  wire logic                 valid_i,
-    input  wire logic                 last_i,
-    input  wire logic                 err_i,
-    input  wire logic [Cfg.FlitW-1:0] data_i,
-    input  wire packet_pkg::cls_e     cls_i,
-    // what it is: one of these, or it is dropped; both of the first two where a header is one flit
-    input  wire logic                 begin_i,      // first of a header
-    input  wire logic                 head_i,       // last of a header
-    input  wire logic                 list_i,       // targets
-    input  wire logic                 pay_i,        // payload
+    input  wire link_t                flit_i,       // cls: of its packet
+    input  wire bundle_pkg::parsed_t  parsed_i,
     input  wire logic                 refuse_i,     // with a header: nothing is written
-    input  wire logic [Cfg.PayW-1:0]  flits_i,      // with head_i: of the payload, less 1
-    input  wire logic                 described_i,  // with head_i: its target has been looked up
+    input  wire logic [Cfg.PayW-1:0]  flits_i,      // with a header: of the payload, less 1
+    input  wire logic                 described_i,  // with a header: its target has been looked up
 
     // its target
-    input  wire logic [15:0]      target_i,
-    input  wire logic [Cfg.N-1:0] sel_i,       // output, by header or list
-    input  wire logic [Cfg.N-1:0] list_sel_i,  // by list
-    input  wire logic [Cfg.N-1:0] all_i,       // with pay_i: the outputs of the packet
-    input  wire logic             again_i,     // see target_walk
-    input  wire logic [3:0]       earlier_i,
+    input  wire logic [15:0]         target_i,
+    input  wire logic [Cfg.N-1:0]    sel_i,       // output, by header or list
+    input  wire logic [Cfg.N-1:0]    list_sel_i,  // by list
+    input  wire logic [Cfg.N-1:0]    all_i,       // with payload: the outputs of the packet
+    input  wire bundle_pkg::before_t before_i,
 
     // to the queues
-    output logic [Cfg.N-1:0]     wr_valid_o,
-    output logic [1:0]           wr_region_o,
-    output logic [Cfg.PayW:0]    wr_line_o,  // see voq
-    output logic [Cfg.Lanes-1:0] wr_lane_o,
-    output logic [Cfg.FlitW:0]   wr_data_o,  // {bad, flit}
-    output logic [Cfg.N-1:0]     desc_we_o,
-    output logic [Cfg.PayW-1:0]  desc_len_o,
+    output logic [Cfg.N-1:0]    wr_valid_o,
+    output copy_t               wr_o,  // see voq; data: {bad, flit}
+    output logic [Cfg.N-1:0]    desc_we_o,
+    output logic [Cfg.PayW-1:0] desc_len_o,
 
     output logic end_o,   // the payload ends here
     output logic wrong_o  // and not as the header says; with end_o
@@ -63,34 +53,34 @@ module copy_write #(
     logic [Cfg.FlitW-1:0] flit;
 
     // ---- header and targets ----
-    assign new_flit = earlier_i[Cfg.LaneW-1:0] == '0;
+    assign new_flit = before_i.earlier[Cfg.LaneW-1:0] == '0;
 
     always_comb begin
-        wr_region_o = pay_i ? 2'd3 : cls_i;
-        flit_no = head_i ? HeadW'(Cfg.HeadFlits - 1) : '0;
-        if (cls_i == CLS_CTRL)
+        wr_o.region = parsed_i.pay ? 2'd3 : flit_i.cls;
+        flit_no = parsed_i.head ? HeadW'(Cfg.HeadFlits - 1) : '0;
+        if (flit_i.cls == CLS_CTRL)
             flit_no = HeadW'(Cfg.HeadFlits + Cfg.ListFlits)
-                      | (head_i ? HeadW'(Cfg.HeadFlits - 1) : '0);
-        wr_lane_o = '1;
+                      | (parsed_i.head ? HeadW'(Cfg.HeadFlits - 1) : '0);
+        wr_o.lane = '1;
         wr_valid_o = '0;
         desc_we_o = '0;
-        if (begin_i || head_i) begin
-            if (valid_i && !refuse_i) wr_valid_o = '1;
-            if (described_i && head_i) desc_we_o = sel_i;
-        end else if (list_i) begin
-            if (valid_i) begin
+        if (parsed_i.first || parsed_i.head) begin
+            if (flit_i.valid && !refuse_i) wr_valid_o = '1;
+            if (described_i && parsed_i.head) desc_we_o = sel_i;
+        end else if (parsed_i.list) begin
+            if (flit_i.valid) begin
                 wr_valid_o = list_sel_i;
                 desc_we_o = list_sel_i;
             end
-            if (!again_i) begin
+            if (!before_i.again) begin
                 flit_no = HeadW'(Cfg.HeadFlits - 1);
-                wr_lane_o = Cfg.Lanes'(1) << (Cfg.Lanes - 1);
+                wr_o.lane = Cfg.Lanes'(1) << (Cfg.Lanes - 1);
             end else begin
-                flit_no = HeadW'(Cfg.HeadFlits) + HeadW'(earlier_i >> Cfg.LaneW);
-                wr_lane_o = new_flit ? '1 : Cfg.Lanes'(1) << earlier_i[Cfg.LaneW-1:0];
+                flit_no = HeadW'(Cfg.HeadFlits) + HeadW'(before_i.earlier >> Cfg.LaneW);
+                wr_o.lane = new_flit ? '1 : Cfg.Lanes'(1) << before_i.earlier[Cfg.LaneW-1:0];
             end
-        end else if (pay_i) begin
-            if (valid_i) wr_valid_o = all_i;
+        end else if (parsed_i.pay) begin
+            if (flit_i.valid) wr_valid_o = all_i;
         end
     end
 
@@ -98,14 +88,14 @@ module copy_write #(
     attributes_t op;
 
     always_comb begin
-        flit = data_i;
-        head = data_i[63:0];
+        flit = flit_i.data;
+        head = flit_i.data[63:0];
         op = attributes_of(head.opcode, Cfg.MergeLoads);
-        if (list_i) begin
+        if (parsed_i.list) begin
             // zeros behind the first target of a target flit
             for (int unsigned l = 0; l < Cfg.Lanes; l++)
-            flit[16*l+:16] = (l != 0 && again_i && new_flit) ? '0 : target_i;
-        end else if (begin_i) begin
+            flit[16*l+:16] = (l != 0 && before_i.again && new_flit) ? '0 : target_i;
+        end else if (parsed_i.first) begin
             head.src = port_i[NearBits-1:0];
             if (Cfg.N > PortsNear) head.src_far = (PortBits - NearBits)'(port_i >> NearBits);
             // the output fills it in
@@ -115,20 +105,20 @@ module copy_write #(
     end
 
     // ---- payload ----
-    assign end_o = valid_i && pay_i && (last_i || count_q == flits_q);
-    assign wrong_o = !last_i || count_q != flits_q;
+    assign end_o = flit_i.valid && parsed_i.pay && (flit_i.last || count_q == flits_q);
+    assign wrong_o = !flit_i.last || count_q != flits_q;
 
     // One that ends early gets its mark where the output expects the last flit.
-    assign wr_line_o = pay_i ? {1'b0, last_i ? flits_q : count_q}
-                       : {1'b1, cls_i == CLS_REQ, flit_no};
-    assign wr_data_o = {pay_i && (err_i || wrong_o), flit};
-    assign desc_len_o = head_i ? flits_i : flits_q;
+    assign wr_o.line = parsed_i.pay ? {1'b0, flit_i.last ? flits_q : count_q}
+                       : {1'b1, flit_i.cls == CLS_REQ, flit_no};
+    assign wr_o.data = Cfg.WordW'({parsed_i.pay && (flit_i.err || wrong_o), flit});
+    assign desc_len_o = parsed_i.head ? flits_i : flits_q;
 
     always_ff @(posedge clk_i) begin
-        if (valid_i && head_i) begin
+        if (flit_i.valid && parsed_i.head) begin
             flits_q <= flits_i;
             count_q <= '0;
-        end else if (valid_i && pay_i) begin
+        end else if (flit_i.valid && parsed_i.pay) begin
             count_q <= count_q + 1'b1;
         end
     end

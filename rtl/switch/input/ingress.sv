@@ -46,7 +46,10 @@ module ingress #(
     parameter type copy_t = `MW_COPY(Cfg),
     parameter type desc_t = `MW_DESC(Cfg),
     parameter type entry_t = `MW_ENTRY(Cfg),
-    parameter type part_t = `MW_PART(Cfg)
+    parameter type part_t = `MW_PART(Cfg),
+    parameter type found_t = `MW_FOUND(Cfg),
+    parameter type row_outputs_t = `MW_ROW_OUTPUTS(Cfg),
+    parameter type lane_t = `MW_LANE(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -132,7 +135,8 @@ module ingress #(
     assign row_err = Cfg.SwitchReductions ? row_err_i : '{valid: 1'b0, code: ERR_NONE};
 
     // ---- link ----
-    logic first, second, enters, enter_last, enter_err, almost_full;  // see credit_gate
+    logic first, second, almost_full;  // see credit_gate
+    link_t enter;  // what goes into the queue
     err_e gate_code;
 
     credit_gate #(
@@ -149,14 +153,16 @@ module ingress #(
         .kept_use_i,
         .first_o(first),
         .second_o(second),
-        .enters_o(enters),
-        .last_o(enter_last),
-        .err_o(enter_err),
+        .enters_o(enter.valid),
+        .last_o(enter.last),
+        .err_o(enter.err),
         .code_o(gate_code),
         .scarce_o,
         .left_o(kept_left_o),
         .store_begins_o(kept_begins_o)
     );
+    assign enter.cls = up_i.cls;
+    assign enter.data = up_i.data;
 
     err_e part_code;
     logic [Cfg.N-1:0] part_we;
@@ -196,48 +202,43 @@ module ingress #(
 
     state_e state_q, state_next;
     logic in_list_q;  // in state Targets
+    bundle_pkg::parsed_t parsed;
     logic flit_there, flit_valid, flit_last, flit_err, take, queue_empty;
-    logic link_there, link_last, link_err;
-    logic [1:0] flit_cls, link_cls, cls_q;
+    link_t queued;  // the flit of the link
+    logic [1:0] flit_cls, cls_q;
     logic kept;  // the flit is one of a kept answer
     logic [Cfg.StampB-1:0] stamp;
-    logic [Cfg.FlitW-1:0] link_data;
     cls_e cls;  // of the flit
     logic [Cfg.FlitW-1:0] flit_data;
-    logic [Cfg.LaneW-1:0] lane;
-    logic [15:0] target, next_target, link_target;  // of the flit; see queue_head
-    logic held, next_we;
+    lane_t lane;
+    logic [15:0] target;  // of the flit; see queue_head
+    bundle_pkg::lookup_t lookup;
     logic open_late;  // the packet before is pushed as an
                       // open reduction
 
+    assign parsed = '{
+            first: state_q == Begin,
+            head: state_q == Head,
+            list: in_list_q,
+            pay: state_q == Payload
+        };
     queue_head #(
         .Cfg(Cfg)
     ) i_queue (
         .clk_i,
         .rst_ni,
         .now_i(common_i.now),
-        .valid_i(enters),
+        .in_i(enter),
         .head_i((Cfg.HeadFlits == 2) ? second : first),
-        .last_i(enter_last),
-        .err_i(enter_err),
-        .cls_i(up_i.cls),
-        .data_i(up_i.data),
         .list_i(in_list_q),
         .pause_i(pause || kept),
-        .lane_i(lane),
+        .lane_i(lane.lane),
         .begin_i(state_q == Begin),
         .late_i(open_late),
-        .valid_o(link_there),
-        .last_o(link_last),
-        .err_o(link_err),
-        .cls_o(link_cls),
-        .data_o(link_data),
+        .flit_o(queued),
         .target_o(target),
+        .lookup_o(lookup),
         .stamp_o(stamp),
-        .held_o(held),
-        .next_we_o(next_we),
-        .next_target_o(next_target),
-        .link_target_o(link_target),
         .take_i(take && !kept),
         .almost_full_o(almost_full),
         .empty_o(queue_empty)
@@ -249,25 +250,25 @@ module ingress #(
         logic open_q, link_q, turn_q;
 
         assign kept = kept_i && (open_q || (state_q == Begin && !link_q
-                                            && (!link_there || turn_q)));
+                                            && (!queued.valid || turn_q)));
         always_ff @(posedge clk_i) begin
             if (!rst_ni) {open_q, link_q, turn_q} <= '0;
             else begin
                 if (kept && take) open_q <= !flit_last;
-                link_q <= state_q == Begin && link_there && !kept && !take;
+                link_q <= state_q == Begin && queued.valid && !kept && !take;
                 if (go_i) turn_q <= 1'b0;
                 else if (take && flit_last) turn_q <= !kept;
             end
         end
-        assign flit_there = kept || (link_there && !open_q);
-        assign {flit_last, flit_err} = kept ? {kept_last_i, 1'b0} : {link_last, link_err};
-        assign flit_cls = kept ? CLS_STORE : link_cls;
-        assign flit_data = kept ? kept_data_i : link_data;
+        assign flit_there = kept || (queued.valid && !open_q);
+        assign {flit_last, flit_err} = kept ? {kept_last_i, 1'b0} : {queued.last, queued.err};
+        assign flit_cls = kept ? CLS_STORE : queued.cls;
+        assign flit_data = kept ? kept_data_i : queued.data;
         assign desc_o.stamp = (kept && !open_late) ? common_i.now : stamp;
     end else begin : gen_link
         assign kept = 1'b0;
-        assign {flit_there, flit_last, flit_err} = {link_there, link_last, link_err};
-        assign {flit_cls, flit_data, desc_o.stamp} = {link_cls, link_data, stamp};
+        assign {flit_there, flit_last, flit_err} = {queued.valid, queued.last, queued.err};
+        assign {flit_cls, flit_data, desc_o.stamp} = {queued.cls, queued.data, stamp};
         wire unused_kept = &{1'b0, kept_i, kept_last_i, kept_data_i};
     end
     assign kept_take_o = take && kept;
@@ -312,16 +313,14 @@ module ingress #(
     );
 
     // ---- targets ----
-    logic [Cfg.GpuW-1:0] out, list_out;
-    logic [Cfg.N-1:0] looked_up, sel, list_sel;  // outputs of this target, first by its table
+    found_t looked_up, found, listed;  // outputs of this target, first by its table
     logic [Cfg.N-1:0] mask, all_q;  // outputs: up to it; of the packet
-    logic listing, in_range, reached, port_good, other_good, somewhere, allowed, one_more, lane_end;
-    logic list_wait, clearing, twice, again;
-    logic [3:0] earlier;
+    logic listing, in_range, reached, port_good, other_good, somewhere, allowed;
+    logic list_wait, clearing, twice;
+    bundle_pkg::before_t prior;
     logic decide, reject, accept;  // a target is checked; with it the packet is rejected, or
                                    // accepted
-    logic row_open;  // see row_outputs
-    logic [Cfg.N-1:0] row_mask;
+    row_outputs_t row;
 
     target_lookup #(
         .Cfg(Cfg)
@@ -334,32 +333,26 @@ module ingress #(
         .listing_i(listing),
         .grouped_i(is_group),
         .follow_i(follow),
-        .next_we_i(next_we),
-        .next_target_i(next_target),
-        .held_i(held),
-        .link_target_i(link_target),
-        .group_i(head.target0),
-        .dst_i(cfg_pkg::port_of(Cfg, head.dst_far, head.dst)),
-        .row_open_i(row_open),
-        .row_mask_i(row_mask),
-        .sel_o(looked_up),
+        .lookup_i(lookup),
+        .header_i(head),
+        .row_i(row),
+        .found_o(looked_up),
         .somewhere_o(somewhere),
         .allowed_o(allowed),
         .port_good_o(port_good),
         .other_good_o(other_good),
-        .out_o(out),
         .in_range_o(in_range),
         .reached_o(reached),
-        .list_out_o(list_out),
-        .list_sel_o(list_sel)
+        .listed_o(listed)
     );
 
     // In a list the header's bits are targets, so answer_mask_i has no meaning. Bit by bit: of wide
     // vectors Verilator joins choices by in_list_q, and ports would wait for each other (lanes).
     assign at_answer = is_answer && !in_list_q;
+    assign found.out = looked_up.out;
     always_comb
         for (int unsigned p = 0; p < Cfg.N; p++)
-            sel[p] = at_answer ? answer_mask_i[p] : looked_up[p];
+            found.sel[p] = at_answer ? answer_mask_i[p] : looked_up.sel[p];
 
     target_walk #(
         .Cfg(Cfg)
@@ -367,26 +360,20 @@ module ingress #(
         .clk_i,
         .rst_ni,
         .valid_i(flit_valid),
-        .head_i(state_q == Head),
-        .list_i(in_list_q),
+        .parsed_i(parsed),
         .dynamic_i(is_dyn),
         .cnt_i(head.cnt),
         .next_i(decide && !reject && !accept),
         .done_i(reject || accept),
         .expert_i(target[Cfg.ExpW+3:4]),
-        .out_i(out),
-        .sel_i(sel),
-        .list_out_i(list_out),
-        .list_sel_i(list_sel),
+        .found_i(found),
+        .listed_i(listed),
         .listing_o(listing),
         .wait_o(list_wait),
         .clearing_o(clearing),
-        .more_o(one_more),
         .lane_o(lane),
-        .lane_end_o(lane_end),
         .twice_o(twice),
-        .again_o(again),
-        .earlier_o(earlier),
+        .before_o(prior),
         .count_o(desc_o.more),
         .mask_o(mask),
         .all_o(all_q)
@@ -404,7 +391,7 @@ module ingress #(
     assign decide = flit_valid && (state_q == Head || in_list_q) && !wait_clear;
 
     // the packet ends too early or too late
-    assign misplaced = lane_end && flit_last != (!one_more && !pay);
+    assign misplaced = lane.last && flit_last != (!lane.more && !pay);
     // what this flit holds says nothing: it may be what the link's wires held in a cycle without
     // one
     assign spoilt = flit_last && flit_err;
@@ -432,13 +419,13 @@ module ingress #(
 
     assign cut = flit_valid && state_q == Low && flit_last;
     assign reject = decide && (bad_head || !good);
-    assign settled = decide && !one_more && !bad_head;
+    assign settled = decide && !lane.more && !bad_head;
     assign accept = (settled && listing && in_range && list_good) || (settled && other_good);
 
     always_comb begin
         unique case (state_q)
             Head:    take = flit_valid && !wait_clear;
-            Targets: take = flit_valid && lane_end;
+            Targets: take = flit_valid && lane.last;
             default: take = flit_valid;
         endcase
     end
@@ -461,7 +448,7 @@ module ingress #(
         .now_i(head),
         .low_i(low_q),
         .decide_i(decide && head_cls == CLS_REQ),
-        .more_i(one_more),
+        .more_i(lane.more),
         .bad_i(bad_head || !good),
         .no_room_o(no_room),
         .late_o(open_late),
@@ -488,11 +475,10 @@ module ingress #(
             .reject_i(reject && cls == CLS_STORE),
             .lost_i((cut || (reject && spoilt)) && cls == CLS_STORE),
             .wrong_i(pay_end && (pay_wrong || flit_err)),
-            .open_o(row_open),
-            .mask_o(row_mask)
+            .row_o(row)
         );
     end else begin : gen_no_row
-        assign {row_open, row_mask} = '0;
+        assign row = '0;
     end
 
     // ---- rows that the switch opens ----
@@ -550,42 +536,41 @@ module ingress #(
 
     // ---- what the queues get ----
     logic [Cfg.N-1:0] copy_valid;
-    logic [Cfg.Lanes-1:0] copy_lane;
-    logic [Cfg.FlitW:0] copy_data;
+    copy_t copy;
+    link_t flit;
+
+    assign flit = '{
+            valid: flit_valid,
+            last: flit_last,
+            err: flit_err,
+            cls: cls,
+            data: flit_data
+        };
 
     copy_write #(
         .Cfg(Cfg)
     ) i_copies (
         .clk_i,
         .port_i,
-        .valid_i(flit_valid),
-        .last_i(flit_last),
-        .err_i(flit_err),
-        .data_i(flit_data),
-        .cls_i(cls),
-        .begin_i(state_q == Begin),
-        .head_i(state_q == Head),
-        .list_i(in_list_q),
-        .pay_i(state_q == Payload),
+        .flit_i(flit),
+        .parsed_i(parsed),
         .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i || by_switch : no_room)),
         .flits_i(flits),
         .described_i(decide),
         .target_i(target),
-        .sel_i(sel),
-        .list_sel_i(list_sel),
+        .sel_i(found.sel),
+        .list_sel_i(listed.sel),
         .all_i(all_q),
-        .again_i(again),
-        .earlier_i(earlier),
+        .before_i(prior),
         .wr_valid_o(copy_valid),
-        .wr_region_o(wr_o.region),
-        .wr_line_o(wr_o.line),
-        .wr_lane_o(copy_lane),
-        .wr_data_o(copy_data),
+        .wr_o(copy),
         .desc_we_o,
         .desc_len_o(desc_o.len),
         .end_o(pay_end),
         .wrong_o(pay_wrong)
     );
+    assign wr_o.region = copy.region;
+    assign wr_o.line = copy.line;
     if (Cfg.PartSharedRam) begin : gen_shared_ram
         write_turns #(
             .Cfg(Cfg)
@@ -597,8 +582,8 @@ module ingress #(
             .data_i(part_data),
             .pay_i(state_next == Payload),
             .copy_valid_i(copy_valid),
-            .copy_lane_i(copy_lane),
-            .copy_data_i(copy_data),
+            .copy_lane_i(copy.lane),
+            .copy_data_i(copy.data[Cfg.FlitW:0]),
             .pause_o(pause),
             .part_we_o,
             .part_idx_o(part_o.idx),
@@ -611,7 +596,7 @@ module ingress #(
     end else begin : gen_own_ram
         assign {pause, parts_idle_o} = 2'b01;
         assign {part_we_o, part_o.idx, part_o.data} = {part_we, part_idx, part_data};
-        assign {wr_valid_o, wr_o.lane, wr_o.data} = {copy_valid, copy_lane, copy_data};
+        assign {wr_valid_o, wr_o.lane, wr_o.data} = {copy_valid, copy.lane, copy.data};
     end
     assign pay_o = flit_valid && state_q == Payload && !kept;
     assign pay_bad_o = flit_err || (pay_end && pay_wrong);

@@ -15,21 +15,19 @@
 // soon as all earlier flits are taken.
 `default_nettype none
 `include "assert.svh"
+`include "bundles.svh"
 
 module queue_head #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg)
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_ni,
     input  wire logic [Cfg.StampB-1:0] now_i,  // the time
 
     // what enters
-    input  wire logic                 valid_i,
-    input  wire logic                 head_i,  // the last flit of a header
-    input  wire logic                 last_i,
-    input  wire logic                 err_i,
-    input  wire logic [1:0]           cls_i,
-    input  wire logic [Cfg.FlitW-1:0] data_i,
+    input  wire link_t in_i,
+    input  wire logic  head_i,  // the last flit of a header
 
     // what the parser reads
     input  wire logic                 list_i,         // the flit is one of targets alone
@@ -38,21 +36,11 @@ module queue_head #(
     input  wire logic [Cfg.LaneW-1:0] lane_i,         // of the target in its flit, with list_i
     input  wire logic                 begin_i,        // the flit begins a packet
     input  wire logic                 late_i,         // stamp_o is read for the packet before
-    output logic                      valid_o,
-    output logic                      last_o,
-    output logic                      err_o,
-    output logic [1:0]                cls_o,
-    output logic [Cfg.FlitW-1:0]      data_o,
+    output link_t                     flit_o,
     output logic [15:0]               target_o,       // at lane_i, or of a header
-    output logic                      held_o,         // the flit is in the register;
-                                                      // always, with list_i
-    // next_target_o is the target of the flit in the register from the next cycle on
-    output logic                      next_we_o,
-    output logic [15:0]               next_target_o,
-    // of a header that comes straight from the link: else target_o is not that one
-    output logic [15:0]               link_target_o,
+    output bundle_pkg::lookup_t       lookup_o,       // held: always, with list_i
     output logic [Cfg.StampB-1:0]     stamp_o,        // when the packet's first flit came
-    input  wire logic                 take_i,         // only with valid_o
+    input  wire logic                 take_i,         // only with flit_o.valid
     output logic                      almost_full_o,  // one flit more may enter, then none
                                                       // until it falls
     output logic                      empty_o
@@ -81,7 +69,10 @@ module queue_head #(
     assign flit = queued[$bits(flit_t)-1:0];
     assign held = register[$bits(flit_t)-1:0];
     assign load_flit = loaded[$bits(flit_t)-1:0];
-    assign {last_o, err_o, cls_o, data_o} = {flit.last, flit.err, flit.cls, flit.data};
+    assign flit_o.last = flit.last;
+    assign flit_o.err = flit.err;
+    assign flit_o.cls = flit.cls;
+    assign flit_o.data = flit.data;
 
     flit_queue #(
         .Width(QueueW),
@@ -89,14 +80,16 @@ module queue_head #(
     ) i_queue (
         .clk_i,
         .rst_ni,
-        .valid_i,
+        .valid_i(in_i.valid),
         .data_i(QueueW'({
-            now_i, flit_t'{head: head_i, last: last_i, err: err_i, cls: cls_i, data: data_i}
+            now_i,
+            flit_t
+'{head: head_i, last: in_i.last, err: in_i.err, cls: in_i.cls, data: in_i.data}
         })),
         .direct_i(!list_i),
-        .valid_o,
+        .valid_o(flit_o.valid),
         .data_o(queued),
-        .held_valid_o(held_o),
+        .held_valid_o(lookup_o.held),
         .load_o(load),
         .load_data_o(loaded),
         .held_o(register),
@@ -114,13 +107,13 @@ module queue_head #(
             if (lane_i + 1'b1 == Cfg.LaneW'(l)) lane_target = held.data[16*l+:16];
         end
     end
-    assign next_we_o = load || (list_i && !pause_i);
-    assign next_target_o = !load ? lane_target : load_flit.head ? load_flit.data[Cfg.FlitW-1 -: 16]
+    assign lookup_o.next_we = load || (list_i && !pause_i);
+    assign lookup_o.next = !load ? lane_target : load_flit.head ? load_flit.data[Cfg.FlitW-1 -: 16]
                            : load_flit.data[15:0];
-    assign link_target_o = data_i[Cfg.FlitW-1-:16];
-    assign target_o = held_o ? held_target_q : link_target_o;
+    assign lookup_o.link = in_i.data[Cfg.FlitW-1-:16];
+    assign target_o = lookup_o.held ? held_target_q : lookup_o.link;
 
-    always_ff @(posedge clk_i) if (next_we_o) held_target_q <= next_target_o;
+    always_ff @(posedge clk_i) if (lookup_o.next_we) held_target_q <= lookup_o.next;
 
     // ---- when the packet came ----
     if (Cfg.StampW != 0) begin : gen_stamp
@@ -129,13 +122,15 @@ module queue_head #(
         assign stamp = queued[QueueW-1-:Cfg.StampW];
         assign stamp_o = (begin_i && !late_i) ? stamp : stamp_q;
 
-        always_ff @(posedge clk_i) if (valid_o && begin_i) stamp_q <= stamp;
+        always_ff @(posedge clk_i) if (flit_o.valid && begin_i) stamp_q <= stamp;
     end else begin : gen_no_stamp
         assign stamp_o = '0;
     end
 
-    `MW_CONTRACT(list_i && valid_o, held_o, "a flit of targets comes straight from the link")
-    `MW_CONTRACT(take_i, valid_o && !pause_i, "a flit is taken that is not there, or in a pause")
+    `MW_CONTRACT(list_i && flit_o.valid, lookup_o.held,
+                 "a flit of targets comes straight from the link")
+    `MW_CONTRACT(take_i, flit_o.valid && !pause_i,
+                 "a flit is taken that is not there, or in a pause")
 endmodule
 
 `default_nettype wire

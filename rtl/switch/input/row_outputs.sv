@@ -15,9 +15,11 @@
 // Latency: One open row per input, with all outputs.
 `default_nettype none
 `include "assert.svh"
+`include "bundles.svh"
 
 module row_outputs #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type row_outputs_t = `MW_ROW_OUTPUTS(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -32,8 +34,7 @@ module row_outputs #(
     input  wire logic                lost_i,    // its header is lost, and it is of class STORE
     input  wire logic                wrong_i,   // its payload has ended, and is marked bad
 
-    output logic             open_o,
-    output logic [Cfg.N-1:0] mask_o
+    output row_outputs_t row_o
 );
     import packet_pkg::*;
 
@@ -43,7 +44,7 @@ module row_outputs #(
     logic [1:0] epoch_q;
 
     assign turned = epoch_q != epoch_i;
-    assign open_o = open_q && !turned;
+    assign row_o.valid = open_q && !turned;
     assign dynamic = head_i ? cfg_pkg::stores_row(Cfg.RowSparse, header_i.opcode) : dynamic_q;
     assign of_row = head_i ? dynamic && header_i.stage != STAGE_FLAT : of_row_q && !turned;
     assign keep = head_i ? header_i.stage != STAGE_GATE : keep_q;
@@ -54,13 +55,13 @@ module row_outputs #(
         if (!rst_ni || lost_i || (reject_i && dynamic) || (wrong_i && dynamic_q)) open_q <= 1'b0;
         else if (accept_i && of_row) open_q <= keep;
         else if (turned) open_q <= 1'b0;
-        if (accept_i && of_row && !(head_i && follow_i)) mask_o <= mask_i;
+        if (accept_i && of_row && !(head_i && follow_i)) row_o.mask <= mask_i;
     end
 
     `MW_CONTRACT(accept_i, !reject_i, "a packet is accepted and rejected")
-    `MW_CONTRACT(accept_i && head_i && follow_i, open_o,
+    `MW_CONTRACT(accept_i && head_i && follow_i, row_o.valid,
                  "a follower without an open row is accepted")
-    `MW_CONTRACT(open_o, mask_o != '0, "an open row without outputs")
+    `MW_CONTRACT(row_o.valid, row_o.mask != '0, "an open row without outputs")
 endmodule
 
 `default_nettype wire

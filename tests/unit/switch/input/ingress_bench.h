@@ -32,6 +32,7 @@ constexpr unsigned EXPERTS = PARAM_MaxExperts, ALL = (1u << N) - 1, STAMPS = (1u
 #define IN_ROW(signal) S(gen_row__DOT__##signal)
 #endif
 #define QUEUE(port) S(i_queue__DOT__##port)
+#define QUEUE_FLIT(field) bundle::take(QUEUE(flit_o), bundle::link::field)
 
 template <class Port> mw_header head(const Port &port)
 {
@@ -489,7 +490,7 @@ struct input : tb::model<Vingress> {
         // a packet that the parser has seen is not delayed
         if (kept.seen)
             SAME(mine, false);
-        kept.seen = QUEUE(begin_i) && QUEUE(valid_o) && !QUEUE(take_i) && !mine;
+        kept.seen = QUEUE(begin_i) && QUEUE_FLIT(valid) && !QUEUE(take_i) && !mine;
         // They take turns. A packet of the link is at the head of its queue after at most 3 cycles.
         // A rejection is visible a cycle later.
         if (kept.decided != decided)

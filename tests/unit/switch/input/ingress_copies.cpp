@@ -7,6 +7,9 @@
 
 #define OPEN(port) S(i_open__DOT__##port)
 #define COPY(port) S(i_copies__DOT__##port)
+#define COPY_FLIT(field) bundle::take(COPY(flit_i), bundle::link::field)
+#define COPY_PARSED(field) bundle::take(COPY(parsed_i), bundle::parsed::field)
+#define COPY_BEFORE(field) bundle::take(COPY(before_i), bundle::before::field)
 #define PART(port) S(i_partials__DOT__##port)
 #define TURNS(port) IN_SHARED(i_turns__DOT__##port)
 
@@ -41,20 +44,24 @@ struct request_open : input {
     }
 };
 
+// fields of wr_o, above its word
+constexpr bundle::field LANE{8 * F + 1 + SHARED_RAM, LANES},
+    LINE{LANE.at + LANES, tb::log2_up(PF) + 1}, REGION{LINE.at + LINE.width, 2};
+
 struct copy_write : input {
     struct {
         unsigned flits = 0, count = 0;
     } copy;
     void check() override
     {
-        const bool valid = COPY(valid_i), last = COPY(last_i), begins = COPY(begin_i),
-                   is_head = COPY(head_i), list = COPY(list_i), pay = COPY(pay_i);
-        const unsigned cls = COPY(cls_i), earlier = COPY(earlier_i);
+        const bool valid = COPY_FLIT(valid), last = COPY_FLIT(last), begins = COPY_PARSED(first),
+                   is_head = COPY_PARSED(head), list = COPY_PARSED(list), pay = COPY_PARSED(pay);
+        const unsigned cls = COPY_FLIT(cls), earlier = COPY_BEFORE(earlier);
         constexpr unsigned
             REQ_LINES = PF / 2,
             OTHER = PF; // lines: payload, then header and targets, those of REQ in the upper half
         const unsigned request = cls == MW_CLS_REQ ? REQ_LINES : 0;
-        bytes in = flit(COPY(data_i)), must = in, out = flit(COPY(wr_data_o));
+        bytes in = flit(COPY(flit_i)), must = in, out = flit(COPY(wr_o));
         unsigned to = 0, line = 0, lanes = (1u << LANES) - 1, desc = 0;
         bool bad = false;
         if (begins || is_head) {
@@ -75,7 +82,7 @@ struct copy_write : input {
             line = OTHER + request + HF - 1;
             lanes = 1u << (LANES - 1);
             unsigned lane = LANES - 1;
-            if (COPY(again_i)) {
+            if (COPY_BEFORE(again)) {
                 lane = earlier % LANES;
                 line = OTHER + request + HF + earlier / LANES;
                 lanes = lane ? 1u << lane : (1u << LANES) - 1;
@@ -86,7 +93,7 @@ struct copy_write : input {
         } else if (pay) {
             to = valid ? COPY(all_i) : 0;
             line = last ? copy.flits : copy.count;
-            bad = COPY(err_i) || !last || copy.count != copy.flits;
+            bad = COPY_FLIT(err) || !last || copy.count != copy.flits;
         }
         const bool ends = valid && pay && (last || copy.count == copy.flits);
         SAME(COPY(wr_valid_o), to);
@@ -95,14 +102,14 @@ struct copy_write : input {
         if (ends)
             SAME(COPY(wrong_o), !last || copy.count != copy.flits);
         if (to) {
-            SAME(COPY(wr_region_o), pay ? 3 : cls);
-            SAME(COPY(wr_line_o), line);
-            SAME(COPY(wr_lane_o), lanes);
+            SAME(bundle::take(COPY(wr_o), REGION), pay ? 3 : cls);
+            SAME(bundle::take(COPY(wr_o), LINE), line);
+            SAME(bundle::take(COPY(wr_o), LANE), lanes);
             for (unsigned l = 0; l < LANES; l++)
                 if (lanes >> l & 1)
                     SAME(lane_of(out, l), lane_of(must, l));
             if (!pay || ends)
-                SAME(bit(COPY(wr_data_o), 8 * F), bad);
+                SAME(bit(COPY(wr_o), 8 * F), bad);
         }
         if (desc)
             SAME(COPY(desc_len_o), is_head ? COPY(flits_i) : copy.flits);

@@ -7,6 +7,8 @@
 
 #define GATE(port) S(i_gate__DOT__##port)
 #define FIFO(port) S(i_queue__DOT__i_queue__DOT__##port)
+#define QUEUE_IN(field) bundle::take(QUEUE(in_i), bundle::link::field)
+#define QUEUE_LOOKUP(field) bundle::take(QUEUE(lookup_o), bundle::lookup::field)
 
 namespace {
 struct credit_gate : input {
@@ -110,21 +112,21 @@ struct queue_head : input {
     void check() override
     {
         auto &q = heads.words;
-        const bool comes = QUEUE(valid_i), shown = QUEUE(valid_o), list = QUEUE(list_i),
+        const bool comes = QUEUE_IN(valid), shown = QUEUE_FLIT(valid), list = QUEUE(list_i),
                    begins = QUEUE(begin_i);
         if (comes)
-            q.push_back({flit(QUEUE(data_i)), bool(QUEUE(head_i)), bool(QUEUE(last_i)),
-                         bool(QUEUE(err_i)), QUEUE(cls_i), QUEUE(now_i)});
+            q.push_back({flit(QUEUE(in_i)), bool(QUEUE(head_i)), bool(QUEUE_IN(last)),
+                         bool(QUEUE_IN(err)), QUEUE_IN(cls), QUEUE(now_i)});
         const bool straight = comes && q.size() == 1;
-        SAME(QUEUE(held_o), shown && !straight);
-        SAME(lane_of(flit(QUEUE(data_i)), LANES - 1), QUEUE(link_target_o));
+        SAME(QUEUE_LOOKUP(held), shown && !straight);
+        SAME(lane_of(flit(QUEUE(in_i)), LANES - 1), QUEUE_LOOKUP(link));
         if (shown) {
             assert_false(q.empty());
             const auto &w = q.front();
-            assert_true(w.data == flit(QUEUE(data_o)));
-            SAME(QUEUE(last_o), w.last);
-            SAME(QUEUE(err_o), w.err);
-            SAME(QUEUE(cls_o), w.cls);
+            assert_true(w.data == flit(QUEUE(flit_o)));
+            SAME(QUEUE_FLIT(last), w.last);
+            SAME(QUEUE_FLIT(err), w.err);
+            SAME(QUEUE_FLIT(cls), w.cls);
             if (list)
                 SAME(QUEUE(target_o), lane_of(w.data, QUEUE(lane_i)));
             else if (w.head)
@@ -138,8 +140,8 @@ struct queue_head : input {
             SAME(QUEUE(stamp_o), heads.stamp);
         if (shown && begins)
             heads.stamp = q.front().stamp;
-        heads.loads = QUEUE(next_we_o) && !(list && QUEUE(take_i) && !FIFO(load_o));
-        heads.next = QUEUE(next_target_o);
+        heads.loads = QUEUE_LOOKUP(next_we) && !(list && QUEUE(take_i) && !FIFO(load_o));
+        heads.next = QUEUE_LOOKUP(next);
         if (QUEUE(take_i))
             q.pop_front();
     }

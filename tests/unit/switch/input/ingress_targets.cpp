@@ -7,8 +7,11 @@
 
 #define CHECK(port) S(i_header__DOT__##port)
 #define LOOKUP(port) S(i_lookup__DOT__##port)
+#define LOOKUPS(field) bundle::take(LOOKUP(lookup_i), bundle::lookup::field)
 #define SEEN(port) S(i_walk__DOT__i_seen__DOT__##port)
 #define WALK(port) S(i_walk__DOT__##port)
+#define WALK_PARSED(field) bundle::take(WALK(parsed_i), bundle::parsed::field)
+#define WALK_BEFORE(field) bundle::take(WALK(before_o), bundle::before::field)
 #define ROW(port) IN_ROW(i_row__DOT__##port)
 
 namespace {
@@ -31,22 +34,28 @@ struct header_check : input {
     }
 };
 
+using bundle::take;
+// fields of found_o and listed_o, of row_i, and of lane_o
+constexpr bundle::field SEL{0, N}, OUT{N, tb::log2_up(N)}, MASK{0, N}, VALID{N, 1}, MORE{0, 1},
+    LAST{1, 1}, LANE_NO{2, tb::log2_up(LANES)};
+
 struct target_lookup : input {
     unsigned lookup_next = 0;
     void check() override
     {
-        const bool list = LOOKUP(listing_i), group = LOOKUP(grouped_i), held_i = LOOKUP(held_i),
+        const bool list = LOOKUP(listing_i), group = LOOKUP(grouped_i), held_i = LOOKUPS(held),
                    follow = LOOKUP(follow_i) && !list && !group;
         if (now > EXPERTS + 30) {
-            const unsigned e =
-                (held_i ? lookup_next : static_cast<unsigned>(LOOKUP(link_target_i))) >> 4;
-            const unsigned g = LOOKUP(group_i), dst = LOOKUP(dst_i);
-            const uint32_t outs = list     ? rules.behind_expert(e)
-                                  : group  ? rules.behind_group(g, me)
-                                  : follow ? LOOKUP(row_open_i) ? LOOKUP(row_mask_i) : 0
-                                           : rules.behind_port(dst);
+            const unsigned e = (held_i ? lookup_next : LOOKUPS(link)) >> 4;
+            const mw_header h = head(LOOKUP(header_i));
+            const unsigned g = h.target0, dst = h.dst;
+            const uint32_t outs = list    ? rules.behind_expert(e)
+                                  : group ? rules.behind_group(g, me)
+                                  : follow
+                                      ? take(LOOKUP(row_i), VALID) ? take(LOOKUP(row_i), MASK) : 0
+                                      : rules.behind_port(dst);
             if (!follow || outs)
-                SAME(LOOKUP(sel_o), outs);
+                SAME(take(LOOKUP(found_o), SEL), outs);
             SAME(LOOKUP(somewhere_o), outs != 0);
             if (outs)
                 SAME(LOOKUP(allowed_o), !rules.reachable(outs, me));
@@ -58,15 +67,15 @@ struct target_lookup : input {
             if (e < EXPERTS)
                 SAME(LOOKUP(reached_o), !rules.reachable(rules.behind_expert(e), me));
             if (rules.behind_expert(e))
-                SAME(LOOKUP(out_o), rules.emap[e]);
+                SAME(take(LOOKUP(found_o), OUT), rules.emap[e]);
             if (held_i) {
-                SAME(LOOKUP(list_sel_o), rules.behind_expert(e));
+                SAME(take(LOOKUP(listed_o), SEL), rules.behind_expert(e));
                 if (rules.behind_expert(e))
-                    SAME(LOOKUP(list_out_o), rules.emap[e]);
+                    SAME(take(LOOKUP(listed_o), OUT), rules.emap[e]);
             }
         }
-        if (LOOKUP(next_we_i))
-            lookup_next = LOOKUP(next_target_i);
+        if (LOOKUPS(next_we))
+            lookup_next = LOOKUPS(next);
     }
 };
 
@@ -79,10 +88,10 @@ struct target_walk : input {
     } walk;
     void check() override
     {
-        const bool valid = WALK(valid_i), is_head = WALK(head_i), list = WALK(list_i),
+        const bool valid = WALK(valid_i), is_head = WALK_PARSED(head), list = WALK_PARSED(list),
                    dynamic = WALK(dynamic_i);
-        const unsigned cnt = WALK(cnt_i), e = WALK(expert_i), o = WALK(out_i);
-        const uint32_t sel = WALK(sel_i);
+        const unsigned cnt = WALK(cnt_i), e = WALK(expert_i), o = take(WALK(found_i), OUT);
+        const uint32_t sel = take(WALK(found_i), SEL);
         const bool listing = list || dynamic, listed = list || (dynamic && cnt != 1),
                    right = !is_head || !dynamic || (cnt >= 1 && cnt <= 16);
         SAME(WALK(clearing_o), walk.clear != 0);
@@ -97,16 +106,16 @@ struct target_walk : input {
             }
             SAME(WALK(listing_o), listing);
             SAME(WALK(wait_o), wait);
-            SAME(WALK(more_o), more);
-            SAME(WALK(lane_o), walk.lane);
-            SAME(WALK(lane_end_o), walk.lane == LANES - 1 || !more);
+            SAME(take(WALK(lane_o), MORE), more);
+            SAME(take(WALK(lane_o), LANE_NO), walk.lane);
+            SAME(take(WALK(lane_o), LAST), walk.lane == LANES - 1 || !more);
             SAME(WALK(mask_o), walk.found | sel);
             if (!wait) {
                 SAME(WALK(twice_o), listed && walk.named.count(e));
                 const unsigned before = listing && sel ? walk.behind[o] : 0;
-                SAME(WALK(again_o), list && before);
+                SAME(WALK_BEFORE(again), list && before);
                 if (before)
-                    SAME(WALK(earlier_o), before - 1);
+                    SAME(WALK_BEFORE(earlier), before - 1);
                 SAME(WALK(count_o), before);
                 if (listed)
                     walk.named.insert(e);
@@ -143,9 +152,9 @@ struct row_outputs : input {
             ROW(epoch_i)) // no row survives it, and a list that began before opens none
             row.open = row.of_row = false;
         row.epoch = ROW(epoch_i);
-        SAME(ROW(open_o), row.open);
+        SAME(take(ROW(row_o), VALID), row.open);
         if (row.open)
-            SAME(ROW(mask_o), row.outputs);
+            SAME(take(ROW(row_o), MASK), row.outputs);
         bool follows = false;
         if (ROW(head_i)) {
             const mw_header h = head(ROW(header_i));
