@@ -7,6 +7,8 @@
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 
+enum { EARLY = 4 }; ///< one token in so many may leave before the others wait
+
 void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at)
 {
     const struct mw_system *system = at->system;
@@ -18,8 +20,8 @@ void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at)
     if (system->token_order) {
         if (!at->cached)
             mw_stream_wait(&s[0], MW_EV_COUNTS, 2 * at->gpus);
-        // of all tokens, none would be left to order
-        const uint32_t first = system->order_waits && at->early < tokens ? at->early : 0;
+        // a wait for the order of few tokens costs more than their order gains
+        const uint32_t first = system->order_waits && EARLY * at->early <= tokens ? at->early : 0;
         mw_stream_order(&s[0], first, tokens - first, system->costs.order);
         if (first) {
             mw_stream_dymultimem_st(&s[1], 0, first);

@@ -294,7 +294,7 @@ static void moeswitch(void **state)
     CHECK(g, 3, {.op = MW_I_DYMULTIMEM_LD_REDUCE, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
 }
 
-/// All but the first tokens wait for the order, unless these are all.
+/// All but the first tokens wait for the order, unless the first are more than a quarter.
 static void order_waits(void **state)
 {
     (void)state;
@@ -311,16 +311,16 @@ static void order_waits(void **state)
         all[] = {{.op = MW_I_DYMULTIMEM_ST, .flags = 4, .b = TOKENS}, {.op = MW_I_END}};
     check_of(&s, &mw_generate_moeswitch, 0, stream, 6);
     check_of(&s, &mw_generate_moeswitch, 1, first, 2);
-    early = TOKENS;
+    early = TOKENS / 4 + 1;
     check_of(&s, &mw_generate_moeswitch, 1, all, 2);
-    early = TOKENS - 1;
+    early = TOKENS / 4;
     cached = true;
-    check_of(
-        &s, &mw_generate_moeswitch, 0,
-        (const struct mw_instr[]){{.op = MW_I_ORDER, .a = TOKENS - 1, .b = 1},
-                                  {.op = MW_I_DYMULTIMEM_ST, .flags = 4, .a = TOKENS - 1, .b = 1},
-                                  {.op = MW_I_END}},
-        3);
+    check_of(&s, &mw_generate_moeswitch, 0,
+             (const struct mw_instr[]){
+                 {.op = MW_I_ORDER, .a = early, .b = TOKENS - early},
+                 {.op = MW_I_DYMULTIMEM_ST, .flags = 4, .a = early, .b = TOKENS - early},
+                 {.op = MW_I_END}},
+             3);
     cached = false;
     early = 0;
 }
