@@ -18,6 +18,17 @@
 
 enum { GPUS = 2 };
 
+/// The options of a run on a device with these primitives.
+static void on_device(struct mw_run_params *params, struct fake *fake, uint32_t primitives,
+                      int words, char **argv, struct mw_error *err)
+{
+    bool help;
+    fake_init(fake, GPUS, 8);
+    *fake_fabric(fake, offsetof(mw_fabric_t, primitives)) = primitives;
+    assert_int_equal(mw_run_parse(params, words, argv, &help, err), 0);
+    params->device = (struct mw_device_choice){.custom = &fake_transport, .custom_context = fake};
+}
+
 /// Run `workload` under `system` on a device with these primitives. Returns the line of the error.
 static const char *refused(char *workload, const char *system, char *rows, uint32_t primitives)
 {
@@ -28,12 +39,8 @@ static const char *refused(char *workload, const char *system, char *rows, uint3
                     rows,  "--flit-bytes", "8",      "--hidden", "512", NULL};
     struct mw_tp_problem problem;
     struct mw_tp_result r = {.system = mw_tp_system_find(system)};
-    bool help;
-    fake_init(&fake, GPUS, 8);
-    *fake_fabric(&fake, offsetof(mw_fabric_t, primitives)) = primitives;
-    assert_int_equal(mw_run_parse(&params, sizeof argv / sizeof *argv - 1, argv, &help, &err), 0);
+    on_device(&params, &fake, primitives, sizeof argv / sizeof *argv - 1, argv, &err);
     assert_int_equal(mw_tp_prepare(&params, &problem, &err), 0);
-    params.device = (struct mw_device_choice){.custom = &fake_transport, .custom_context = &fake};
     assert_int_equal(mw_tp_device_run(&params, &problem, &r, &err), MW_EXIT_INPUT);
     assert_int_equal(fake.go, 0);
     assert_int_equal(fake.closed, 1);
@@ -71,13 +78,9 @@ static int checked(uint32_t primitives, char *setting, struct mw_error *err)
     static struct fake fake;
     char *argv[] = {"run",      "--gpus",    "2",      "--hidden", "512",   "--flit-bytes", "8",
                     "--system", "moeswitch", "--tile", "1",        "--set", setting,        NULL};
-    bool help;
     uint64_t touched[MW_SYSTEMS];
     struct mw_left_out left_out[MW_SYSTEMS];
-    fake_init(&fake, GPUS, 8);
-    *fake_fabric(&fake, offsetof(mw_fabric_t, primitives)) = primitives;
-    assert_int_equal(mw_run_parse(&params, sizeof argv / sizeof *argv - 1, argv, &help, err), 0);
-    params.device = (struct mw_device_choice){.custom = &fake_transport, .custom_context = &fake};
+    on_device(&params, &fake, primitives, sizeof argv / sizeof *argv - 1, argv, err);
     const struct mw_demand demand = {.shape = params.shape,
                                      .k = 2,
                                      .experts = 4,
