@@ -198,7 +198,8 @@ module expert_fetch #(
             end
         end
         if (Cfg.RowTypes) begin
-            if ((step_q == Extra && fp4) || step_q == ReadS || (step_q == GiveY && scaled)) begin
+            if ((step_q == Extra && row_scale) || step_q == ReadS
+                || (step_q == GiveY && scaled)) begin
                 if (unicast_i) shift = 5'(cfg_i.row_shift) - 5'(cfg_i.k_shift);
                 base = cfg_i.xd_base[W-1:0];
                 low = (step_q != ReadS) ? scale_at : fp4 ? block_at >> 2 : block_at >> 1;
@@ -206,7 +207,8 @@ module expert_fetch #(
             if (step_q == GiveX) low = block_at;
         end
         if (step_q == ReadC || step_q == ReadW
-            || (Cfg.RowTypes && ((step_q == Extra && fp4) || step_q == ReadS || step_q == GiveY))
+            || (Cfg.RowTypes
+                && ((step_q == Extra && row_scale) || step_q == ReadS || step_q == GiveY))
             || (Cfg.GateGradients && step_q == GiveX && gradients))
             operand[3:0] &= keep;
         shifted = (operand * (W'(1) << shift)) | W'(low);
@@ -214,7 +216,7 @@ module expert_fetch #(
     end
 
     assign rd_o.valid = (step_q == ReadC && !hold_c) || step_q == ReadW
-                        || (Cfg.RowTypes && step_q == Extra && fp4)
+                        || (Cfg.RowTypes && step_q == Extra && row_scale)
                         || (Cfg.RowTypes && step_q == ReadS && !hold_s && !same_flit);
     assign rd_o.addr = sum_q[W-1:Cfg.FlitLog2];
     assign info_pop = step_q == Coef;
@@ -256,9 +258,9 @@ module expert_fetch #(
                     else step_q <= (Cfg.RowTypes && (scaled || tokened)) ? ReadS : GiveX;
                 end
                 Extra:
-                if (Cfg.RowTypes && (rd_ready_i || !fp4)) begin
+                if (Cfg.RowTypes && (rd_ready_i || !row_scale)) begin
                     sum_q <= sum;
-                    step_q <= fp4 ? ReadS : GiveY;
+                    step_q <= row_scale ? ReadS : GiveY;
                 end
                 ReadS:
                 if (Cfg.RowTypes && (rd_ready_i || same_flit) && !hold_s) begin
@@ -335,7 +337,7 @@ module expert_fetch #(
         logic is_s, later, take, start_made, made_busy;
         logic [15:0] c_made;
         logic [31:0] row_scale_q, product;
-        logic [SlotW-1:0] word_s_q, slot;  // of the block that is next
+        logic [SlotW-1:0] word_t_q, slot;  // of a token; of the block that is next
         logic [Cfg.FlitW-1:0] flit_q;
         // read, or here, and still needed: coefficient and weight; the flit; given: the addresses
         logic factors_read_q, factors_here_q, flit_read_q, flit_here_q, given_q;
@@ -397,7 +399,7 @@ module expert_fetch #(
         assign is_s = kind_q[Latency-1] == Scales;
         assign is_token = is_s && tokened;
         assign done = !scaled && rd_i.rvalid && (tokened ? is_s : is_w);
-        assign word_at = is_c ? word_c_q : is_w ? word_w_q : is_s ? word_s_q : '0;
+        assign word_at = is_c ? word_c_q : is_w ? word_w_q : is_s ? word_t_q : '0;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) begin
@@ -416,7 +418,7 @@ module expert_fetch #(
             end
             if (rd_i.rvalid && is_s) flit_q <= rd_i.rdata;
             if (rd_i.rvalid && !is_c && !is_w && !is_s) row_scale_q <= word;
-            if (step_q == ReadS && rd_ready_i) word_s_q <= sum_q[Cfg.FlitLog2-1:2];
+            if (step_q == ReadS && rd_ready_i) word_t_q <= sum_q[Cfg.FlitLog2-1:2];
         end
 
         expert_blocks #(
